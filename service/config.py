@@ -1,0 +1,95 @@
+"""Settings: read once from the environment at start; a wrong value stops the process with its name."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AliasChoices, Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="PAIRSIFT_", extra="ignore", frozen=True)
+
+    # Where things live. Without the two addresses the embedded servers under `data` are used.
+    database_url: str | None = Field(None, validation_alias=AliasChoices("DATABASE_URL", "database_url"))
+    broker_url: str | None = Field(None, validation_alias=AliasChoices("BROKER_URL", "broker_url"))
+    xdg_data_home: str | None = Field(None, validation_alias="XDG_DATA_HOME")
+    data: Path | None = None
+    storage: Path | None = None
+
+    # The web service.
+    host: str = "127.0.0.1"
+    port: int = Field(8000, ge=0, le=65535)
+    max_upload_bytes: int = Field(50 * 2**30, ge=1)
+
+    # What a client of the service needs.
+    url: str | None = None
+    key: str | None = None
+
+    # Folders whose image files a `file:` URL may name. Empty means that `file:` URLs are refused: on a
+    # shared service they would let any user read the server's files.
+    image_roots: Annotated[tuple[Path, ...], NoDecode] = ()
+    # Loopback and private addresses are refused when fetching over http(s) unless this is set.
+    fetch_private_addresses: bool = False
+    fetch_timeout_seconds: float = Field(20.0, gt=0)
+    max_image_bytes: int = Field(50 * 2**20, ge=1)
+
+    # The job design (ARCHITECTURE.md, "The life of a job").
+    lease_seconds: float = Field(60.0, gt=0)
+    heartbeat_seconds: float = Field(15.0, gt=0)
+    reconcile_seconds: float = Field(15.0, gt=0)
+    announce_again_seconds: float = Field(30.0, gt=0)
+    worker_concurrency: int = Field(2, ge=1)
+    threads: int | None = Field(None, ge=1)  # of torch, in each worker process; all cores by default
+
+    @field_validator("database_url")
+    @classmethod
+    def use_psycopg(cls, url: str | None) -> str | None:
+        """Accept the common spellings; SQLAlchemy wants the driver named."""
+        for plain in ("postgres://", "postgresql://"):
+            if url and url.startswith(plain):
+                return "postgresql+psycopg://" + url.removeprefix(plain)
+        return url
+
+    @field_validator("image_roots", mode="before")
+    @classmethod
+    def split_roots(cls, value: object) -> object:
+        """Folders are separated as in PATH."""
+        if isinstance(value, str):
+            return tuple(Path(part) for part in value.split(os.pathsep) if part)
+        return value
+
+    @property
+    def required_database_url(self) -> str:
+        return self._required(self.database_url, "DATABASE_URL")
+
+    @property
+    def required_broker_url(self) -> str:
+        return self._required(self.broker_url, "BROKER_URL")
+
+    @property
+    def required_storage(self) -> Path:
+        return Path(self._required(self.storage and str(self.storage), "PAIRSIFT_STORAGE"))
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.host in LOOPBACK_HOSTS
+
+    @staticmethod
+    def _required(value: str | None, name: str) -> str:
+        if not value:
+            raise RuntimeError(f"{name} is not set; `pairsift serve` without settings starts everything embedded")
+        return value
+
+
+def child_environment(settings: Settings) -> dict[str, str]:
+    """The environment for a child process that shall see exactly these settings."""
+    environment = dict(os.environ)
+    for name, value in settings.model_dump(exclude_none=True).items():
+        text = os.pathsep.join(map(str, value)) if isinstance(value, tuple) else str(value)
+        plain = {"database_url": "DATABASE_URL", "broker_url": "BROKER_URL", "xdg_data_home": "XDG_DATA_HOME"}
+        environment[plain.get(name, f"PAIRSIFT_{name.upper()}")] = text
+    return environment

@@ -1,0 +1,235 @@
+"""One class per concept. Bulk tables (pairs, rejects, images, scores) are keyed by their place in the
+uploaded file and written by COPY; the others are rows of the state machine."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    CheckConstraint,
+    DateTime,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    UniqueConstraint,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB, REAL
+from sqlalchemy.orm import Mapped, mapped_column
+
+from service.db.base import Base
+from service.db.states import CollectionState, ImageStatus, JobState
+
+
+def _id() -> Mapped[UUID]:
+    return mapped_column(primary_key=True, default=uuid4)
+
+
+def _now() -> Mapped[datetime]:
+    return mapped_column(DateTime(timezone=True), server_default=func.now())
+
+
+def _time() -> Mapped[datetime | None]:
+    return mapped_column(DateTime(timezone=True))
+
+
+def _belongs_to(target: str, **options: Any) -> Mapped[UUID]:
+    return mapped_column(ForeignKey(f"{target}.id", ondelete="CASCADE"), **options)
+
+
+def _problem() -> Mapped[dict[str, Any] | None]:
+    """Why it failed: {"code", "title", "detail"}; shown to the user as it is."""
+    return mapped_column(JSONB)
+
+
+def _one_of(column: str, words: type[CollectionState] | type[JobState] | type[ImageStatus]) -> CheckConstraint:
+    listed = ", ".join(f"'{word}'" for word in words)
+    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
+
+
+class Workspace(Base):
+    __tablename__ = "workspaces"
+
+    id: Mapped[UUID] = _id()
+    name: Mapped[str] = mapped_column(unique=True)
+    created_at: Mapped[datetime] = _now()
+
+
+class ApiKey(Base):
+    __tablename__ = "api_keys"
+
+    id: Mapped[UUID] = _id()
+    workspace_id: Mapped[UUID] = _belongs_to("workspaces", index=True)
+    name: Mapped[str]
+    hint: Mapped[str] = mapped_column(String(12))  # the first characters, to tell keys apart in a list
+    digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
+    scopes: Mapped[list[str]] = mapped_column(ARRAY(String(8)))
+    created_at: Mapped[datetime] = _now()
+    expires_at: Mapped[datetime | None] = _time()
+    revoked_at: Mapped[datetime | None] = _time()
+
+
+class Collection(Base):
+    __tablename__ = "collections"
+    __table_args__ = (
+        _one_of("state", CollectionState),
+        CheckConstraint("lines_read = accepted + rejected", name="every_line_accounted_for"),
+        Index("ix_collections_workspace_id_created_at", "workspace_id", "created_at"),
+    )
+
+    id: Mapped[UUID] = _id()
+    workspace_id: Mapped[UUID] = _belongs_to("workspaces")
+    name: Mapped[str]
+    state: Mapped[str] = mapped_column(String(16), default=CollectionState.EMPTY)
+    read_options: Mapped[dict[str, Any]] = mapped_column(JSONB, default=dict)  # as the user asked
+    format: Mapped[dict[str, Any] | None] = mapped_column(JSONB)  # as detected
+    file_name: Mapped[str | None]
+    file_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    file_sha256: Mapped[bytes | None] = mapped_column(LargeBinary(32))
+    lines_read: Mapped[int] = mapped_column(BigInteger, default=0)
+    accepted: Mapped[int] = mapped_column(BigInteger, default=0)
+    rejected: Mapped[int] = mapped_column(BigInteger, default=0)
+    reject_reasons: Mapped[dict[str, int]] = mapped_column(JSONB, default=dict)
+    error: Mapped[dict[str, Any] | None] = _problem()
+    created_at: Mapped[datetime] = _now()
+
+
+class Pair(Base):
+    __tablename__ = "pairs"
+    __table_args__ = (Index("ix_pairs_collection_id_uid", "collection_id", "uid"),)
+
+    collection_id: Mapped[UUID] = _belongs_to("collections", primary_key=True)
+    row: Mapped[int] = mapped_column(BigInteger, primary_key=True)  # line number in the file
+    uid: Mapped[UUID]  # 128 bits of sha256 over url NUL caption; equal for repeated pairs
+    url: Mapped[str]
+    caption: Mapped[str]
+    extra: Mapped[str | None]  # the file's other columns, TAB between them
+
+
+class Reject(Base):
+    __tablename__ = "rejects"
+
+    collection_id: Mapped[UUID] = _belongs_to("collections", primary_key=True)
+    row: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    byte_offset: Mapped[int] = mapped_column(BigInteger)
+    reason: Mapped[str] = mapped_column(String(32))
+    detail: Mapped[str]
+    text: Mapped[str]
+
+
+class Image(Base):
+    """What became of the image of each pair."""
+
+    __tablename__ = "images"
+    __table_args__ = (_one_of("status", ImageStatus),)
+
+    collection_id: Mapped[UUID] = _belongs_to("collections", primary_key=True)
+    row: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    status: Mapped[str] = mapped_column(String(8))
+    error_class: Mapped[str | None] = mapped_column(String(32))
+    error_message: Mapped[str | None]
+    sha256: Mapped[bytes | None] = mapped_column(LargeBinary(32))
+    width: Mapped[int | None]
+    height: Mapped[int | None]
+
+
+class Run(Base):
+    __tablename__ = "runs"
+    __table_args__ = (
+        _one_of("state", JobState),
+        Index("ix_runs_collection_id_created_at", "collection_id", "created_at"),
+    )
+
+    id: Mapped[UUID] = _id()
+    workspace_id: Mapped[UUID] = _belongs_to("workspaces", index=True)
+    collection_id: Mapped[UUID] = _belongs_to("collections")
+    state: Mapped[str] = mapped_column(String(16), default=JobState.QUEUED)
+    config: Mapped[dict[str, Any]] = mapped_column(JSONB)
+    cancel_requested: Mapped[bool] = mapped_column(default=False)
+    summary: Mapped[dict[str, Any] | None] = mapped_column(JSONB)  # written when published
+    error: Mapped[dict[str, Any] | None] = _problem()
+    created_at: Mapped[datetime] = _now()
+    finished_at: Mapped[datetime | None] = _time()
+
+
+class Export(Base):
+    __tablename__ = "exports"
+    __table_args__ = (_one_of("state", JobState),)
+
+    id: Mapped[UUID] = _id()
+    workspace_id: Mapped[UUID] = _belongs_to("workspaces", index=True)
+    run_id: Mapped[UUID] = _belongs_to("runs", index=True)
+    state: Mapped[str] = mapped_column(String(16), default=JobState.QUEUED)
+    format: Mapped[str] = mapped_column(String(16))
+    filter: Mapped[dict[str, Any]] = mapped_column(JSONB)
+    rows: Mapped[int | None] = mapped_column(BigInteger)
+    bytes: Mapped[int | None] = mapped_column(BigInteger)
+    sha256: Mapped[str | None] = mapped_column(String(64))
+    error: Mapped[dict[str, Any] | None] = _problem()
+    created_at: Mapped[datetime] = _now()
+    finished_at: Mapped[datetime | None] = _time()
+
+
+class Stage(Base):
+    """One unit of work for a worker. `attempt` is the fencing token: every write that matters carries it."""
+
+    __tablename__ = "stages"
+    __table_args__ = (
+        _one_of("state", JobState),
+        UniqueConstraint("run_id", "name", "shard"),
+        UniqueConstraint("export_id"),
+        Index("ix_stages_unfinished", "state", postgresql_where=text("state IN ('queued', 'running')")),
+    )
+
+    id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    collection_id: Mapped[UUID] = _belongs_to("collections", index=True)
+    run_id: Mapped[UUID | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    export_id: Mapped[UUID | None] = mapped_column(ForeignKey("exports.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(16))
+    shard: Mapped[int] = mapped_column(default=0)
+    position: Mapped[int] = mapped_column(default=0)
+    state: Mapped[str] = mapped_column(String(16))
+    attempt: Mapped[int] = mapped_column(default=0)
+    # Attempts that ended without a fault (a worker asked to stop, a user's resume): they do not count as crashes.
+    forgiven: Mapped[int] = mapped_column(default=0)
+    owner: Mapped[str | None]
+    lease_until: Mapped[datetime | None] = _time()
+    announced_at: Mapped[datetime | None] = _time()  # when a message was last sent; empty means not yet
+    done: Mapped[int] = mapped_column(BigInteger, default=0)
+    total: Mapped[int] = mapped_column(BigInteger, default=0)
+    message: Mapped[str | None]
+    error: Mapped[dict[str, Any] | None] = _problem()
+    started_at: Mapped[datetime | None] = _time()
+    finished_at: Mapped[datetime | None] = _time()
+
+
+class Score(Base):
+    """One row per judged pair and run; written once, when the run is published. Low is bad, everywhere."""
+
+    __tablename__ = "scores"
+    __table_args__ = (Index("ix_scores_run_id_clean_confidence_row", "run_id", "clean_confidence", "row"),)
+
+    run_id: Mapped[UUID] = _belongs_to("runs", primary_key=True)
+    row: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    clean_confidence: Mapped[float] = mapped_column(REAL)
+    confidence_a: Mapped[float] = mapped_column(REAL)
+    confidence_b: Mapped[float] = mapped_column(REAL)
+    rectified_correspondence: Mapped[float] = mapped_column(REAL)
+    similarity: Mapped[float] = mapped_column(REAL)
+    is_clean: Mapped[bool]
+
+
+class IdempotencyKey(Base):
+    """What a POST with an Idempotency-Key made, so that the same request again makes nothing new."""
+
+    __tablename__ = "idempotency_keys"
+
+    workspace_id: Mapped[UUID] = _belongs_to("workspaces", primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))  # sha256 of path and body
+    resource_id: Mapped[UUID]
+    created_at: Mapped[datetime] = _now()
