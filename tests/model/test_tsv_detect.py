@@ -1,0 +1,121 @@
+"""What the columns of a TSV are, from its first lines."""
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from model.data.rows import FileError
+from model.data.tsv import TsvFormat, detect
+
+URL = "https://example.org/a.jpg"
+CC12M = TsvFormat(columns=2, url_column=0, caption_column=1)
+CC3M = TsvFormat(columns=2, url_column=1, caption_column=0)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "pairs.tsv"
+
+
+class TestDetect:
+    def write(self, path: Path, *rows: str) -> Path:
+        path.write_text("".join(row + "\n" for row in rows), encoding="utf-8", newline="")
+        return path
+
+    def test_cc3m_order(self, file: Path) -> None:
+        assert detect(self.write(file, f"a dog\t{URL}", f"a cat\t{URL}")) == CC3M
+
+    def test_cc12m_order(self, file: Path) -> None:
+        assert detect(self.write(file, f"{URL}\ta dog", f"{URL}\ta cat")) == CC12M
+
+    def test_captions_that_hold_a_url_now_and_then_do_not_mislead(self, file: Path) -> None:
+        rows = [f"https://example.org/{i}\t{URL}" for i in range(3)] + [f"a dog {i}\t{URL}" for i in range(9)]
+        assert detect(self.write(file, *rows)) == CC3M
+
+    def test_header_is_found_and_names_the_columns(self, file: Path) -> None:
+        fmt = detect(self.write(file, "TEXT\tURL", f"a dog\t{URL}"))
+        assert fmt == TsvFormat(2, 1, 0, has_header=True, header=("TEXT", "URL"))
+
+    def test_bad_first_row_is_no_header(self, file: Path) -> None:
+        for first in ("htp:/example.org/a.jpg\ta dog", "\ta dog", "a dog", "", f"{URL}\ta\tb"):
+            assert not detect(self.write(file, first, f"{URL}\ta cat")).has_header
+
+    def test_header_can_be_forced_either_way(self, file: Path) -> None:
+        self.write(file, "x\ty", f"{URL}\ta dog")
+        assert detect(file, header=False).header is None
+        self.write(file, f"{URL}\ta dog", f"{URL}\ta cat")
+        assert detect(file, header=True).header == (URL, "a dog")
+
+    def test_five_columns_of_the_labels_subset(self, file: Path) -> None:
+        row = f"a dog on grass\t{URL}\tdog,grass,running,animal,mammal\t/m/0bt9lr,/m/08t9c_\t0.98,0.97,0.91"
+        assert detect(self.write(file, row, row)) == TsvFormat(5, url_column=1, caption_column=0)
+
+    def test_longest_text_is_the_caption_when_nothing_is_named(self, file: Path) -> None:
+        row = f"0001\tshort title\t{URL}\ta longer sentence about a dog\t{hashlib.sha256(b'').hexdigest()}"
+        assert detect(self.write(file, row, row)).caption_column == 3
+
+    def test_names_win_over_looks(self, file: Path) -> None:
+        header = "page\timage_url\ttitle\tremarks"
+        row = f"https://example.org/page\t{URL}\ta dog\ta very long remark about this pair"
+        fmt = detect(self.write(file, header, row, row))
+        assert (fmt.url_column, fmt.caption_column) == (1, 2)
+
+    @pytest.mark.parametrize(("url", "caption"), [(2, 0), ("2", "0"), ("Link", "words"), ("url", "caption")])
+    def test_columns_can_be_given(self, file: Path, url: int | str, caption: int | str) -> None:
+        names = "text\tx\timage_url" if url == "url" else "words\tx\tLink"
+        self.write(file, names, f"a dog\thttps://example.org/\t{URL}")
+        fmt = detect(file, url_column=url, caption_column=caption, header=True)
+        assert (fmt.url_column, fmt.caption_column) == (2, 0)
+
+    def test_most_common_width_is_the_width(self, file: Path) -> None:
+        assert detect(self.write(file, f"{URL}\ta\tb", f"{URL}\ta", "x", f"{URL}\tb")).columns == 2
+
+    def test_gzip_is_known_by_its_bytes(self, file: Path) -> None:
+        file.write_bytes(gzip.compress(f"{URL}\ta dog\n".encode()))
+        assert detect(file).compression == "gzip"
+
+    def test_paths_count_as_urls_when_allowed(self, file: Path) -> None:
+        self.write(file, "a dog\timages/1.jpg", "a cat\timages/2.jpg")
+        assert detect(file, allow_paths=True) == CC3M
+        with pytest.raises(FileError, match="looks like a URL"):
+            detect(file)
+
+    @pytest.mark.parametrize(
+        ("content", "options", "reason"),
+        [
+            ("one\ntwo\n", {}, "one_column"),
+            ("a\tb\nc\td\n", {}, "no_url_column"),
+            (f"{URL}\ta\n", {"url_column": 2}, "no_such_column"),
+            (f"{URL}\ta\n", {"url_column": -1}, "no_such_column"),
+            (f"{URL}\ta\n", {"url_column": "link", "header": False}, "no_such_column"),
+            (f"url\tcaption\n{URL}\ta\n", {"url_column": "link"}, "no_such_column"),
+            (f"{URL}\ta\n", {"url_column": 0, "caption_column": 0}, "same_column"),
+            (f"url\n{URL}\ta\n{URL}\tb\n", {"header": True}, "bad_header"),
+        ],
+    )
+    def test_hopeless_file_or_wrong_choice_says_why(
+        self, file: Path, content: str, options: dict[str, int | str], reason: str
+    ) -> None:
+        file.write_text(content)
+        with pytest.raises(FileError) as caught:
+            detect(file, **options)  # type: ignore[arg-type]
+        assert caught.value.reason == reason
+
+    def test_utf16_without_a_mark_is_explained(self, file: Path) -> None:
+        file.write_bytes(f"{URL}\ta dog\n{URL}\ta cat\n".encode("utf-16-le"))
+        with pytest.raises(FileError, match="UTF-16"):
+            detect(file)
+
+
+class TestTsvFormat:
+    @pytest.mark.parametrize("fmt", [CC3M, TsvFormat(3, 1, 2, True, ("a", "b", "c"), "gzip")])
+    def test_survives_json(self, fmt: TsvFormat) -> None:
+        assert TsvFormat.from_dict(json.loads(json.dumps(fmt.to_dict()))) == fmt
+
+    @pytest.mark.parametrize(("url", "caption"), [(0, 0), (2, 0), (0, -1)])
+    def test_impossible_columns_are_refused(self, url: int, caption: int) -> None:
+        with pytest.raises(ValueError, match="column"):
+            TsvFormat(2, url, caption)
