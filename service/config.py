@@ -81,7 +81,9 @@ class Settings(BaseSettings):
     @staticmethod
     def _required(value: str | None, name: str) -> str:
         if not value:
-            raise RuntimeError(f"{name} is not set; `pairsift serve` without settings starts everything embedded")
+            raise RuntimeError(
+                f"{name} is not set; `pairsift serve` without settings starts everything embedded"
+            )
         return value
 
 

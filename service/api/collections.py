@@ -1,0 +1,107 @@
+"""Collections: make one, stream its file in, see what became of every line."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.security import HTTPAuthorizationCredentials
+
+from service import cursor, queries, schemas, views
+from service.collections import accept_file, authorize_upload, create_collection, delete_collection
+from service.db.tables import Collection
+from service.deps import IdempotencyHeader, ReadKey, SessionDep, WriteKey, bearer, once
+from service.upload import receive
+
+router = APIRouter(prefix="/v1/collections", tags=["collections"])
+
+Limit = Annotated[int, Query(ge=1, le=1000)]
+
+
+@router.post("", status_code=201, operation_id="createCollection", summary="Make an empty collection")
+def create(
+    body: schemas.CollectionCreate,
+    key: WriteKey,
+    session: SessionDep,
+    response: Response,
+    idempotency_key: IdempotencyHeader = None,
+) -> schemas.Collection:
+    request = f"POST /v1/collections {body.model_dump_json()}"
+    id = once(session, key, idempotency_key, request, lambda: create_collection(session, key, body))
+    response.headers["Location"] = f"/v1/collections/{id}"
+    return _view(session, key, id)
+
+
+@router.get("", operation_id="listCollections", summary="Your collections, newest first")
+def index(
+    key: ReadKey, session: SessionDep, limit: Limit = 100, cursor_: Annotated[str | None, Query(alias="cursor")] = None
+) -> schemas.Page[schemas.Collection]:
+    before = cursor.decode("collections", cursor_, str) if cursor_ else None
+    found = queries.newest_first(session, Collection, key.workspace_id, limit, before)
+    following = cursor.encode("collections", str(found[-1].id)) if len(found) == limit else None
+    return schemas.Page(items=[views.collection_view(item, {}) for item in found], next=following)
+
+
+@router.get("/{id}", operation_id="getCollection", summary="State, counts by reason, detected columns")
+def get(id: UUID, key: ReadKey, session: SessionDep) -> schemas.Collection:
+    return _view(session, key, id)
+
+
+@router.delete("/{id}", status_code=204, operation_id="deleteCollection", summary="Delete it with all its runs")
+def delete(id: UUID, key: WriteKey, session: SessionDep, request: Request) -> None:
+    delete_collection(session, key, id, request.app.state.storage)
+
+
+@router.put(
+    "/{id}/file",
+    status_code=202,
+    operation_id="uploadFile",
+    summary="Stream the file in",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "text/tab-separated-values": {"schema": {"type": "string", "format": "binary"}},
+                "application/gzip": {"schema": {"type": "string", "format": "binary"}},
+            },
+        }
+    },
+)
+async def upload(
+    id: UUID,
+    request: Request,
+    response: Response,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+    content_digest: Annotated[
+        str | None, Header(description="RFC 9530, e.g. `sha-256=:base64:`; checked when given.")
+    ] = None,
+    file_name: Annotated[str | None, Query(max_length=200)] = None,
+) -> schemas.Collection:
+    """The raw body is the file: CC-style TSV (`caption TAB url` or `url TAB caption`), plain or gzip. It is
+    read in the background; poll the collection until it is `ready` or `failed`."""
+    state = request.app.state
+    await run_in_threadpool(authorize_upload, state.engine, credentials, id)
+    received = await receive(
+        request.stream(), state.storage.upload(id), state.settings.max_upload_bytes, content_digest
+    )
+    view = await run_in_threadpool(accept_file, state, credentials, id, received, file_name)
+    response.headers["Location"] = f"/v1/collections/{id}"
+    response.headers["Retry-After"] = "1"
+    return view
+
+
+@router.get("/{id}/rejects", operation_id="listRejects", summary="The rejected lines, with reasons")
+def rejects(
+    id: UUID, key: ReadKey, session: SessionDep, limit: Limit = 100, cursor_: Annotated[str | None, Query(alias="cursor")] = None
+) -> schemas.Page[schemas.Reject]:
+    collection = queries.get_owned(session, Collection, id, key.workspace_id)
+    after = cursor.decode("rejects", cursor_, int)[0] if cursor_ else 0
+    found = queries.rejects(session, collection.id, after, limit)
+    following = cursor.encode("rejects", found[-1].row) if len(found) == limit else None
+    items = [schemas.Reject.model_validate(item, from_attributes=True) for item in found]
+    return schemas.Page(items=items, next=following)
+
+
+def _view(session: SessionDep, key: ReadKey, id: UUID) -> schemas.Collection:
+    collection = queries.get_owned(session, Collection, id, key.workspace_id)
+    return views.collection_view(collection, queries.image_counts(session, id))

@@ -1,0 +1,58 @@
+"""Scored pairs of a run: filter, sort, page."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from service import cursor, queries, schemas, views
+from service.db.pairs import PairSelection
+from service.db.tables import Run
+from service.deps import ReadKey, SessionDep
+from service.problems import Problem, not_found
+
+router = APIRouter(prefix="/v1/runs/{id}/pairs", tags=["pairs"])
+
+Sort = Literal[
+    "row", "-row",
+    "clean_confidence", "-clean_confidence",
+    "confidence_a", "-confidence_a",
+    "confidence_b", "-confidence_b",
+    "rectified_correspondence", "-rectified_correspondence",
+    "similarity", "-similarity",
+]  # fmt: skip
+
+
+class PairQuery(schemas.PairFilter):
+    sort: Sort = "row"
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    cursor: str | None = None
+
+
+@router.get("", operation_id="listPairs", summary="Pairs with their scores")
+def index(
+    id: UUID, query: Annotated[PairQuery, Query()], key: ReadKey, session: SessionDep
+) -> schemas.Page[schemas.Pair]:
+    """Sorted by `row` (the order of the file) every pair is listed, judged or not. Sorted by a score, pairs
+    without one are left out. A leading minus turns the order round."""
+    run = queries.get_owned(session, Run, id, key.workspace_id)
+    wanted = PairSelection(query.split, query.min_confidence, query.max_confidence, query.text)
+    name = query.sort.removeprefix("-")
+    kind = f"pairs {id} {query.sort} {wanted}"
+    after = cursor.decode(kind, query.cursor, int if name == "row" else float, int) if query.cursor else None
+    found = queries.page_of_pairs(session, run, wanted, query.sort, query.limit, after)
+    last = found[-1]._mapping if len(found) == query.limit else None
+    following = cursor.encode(kind, last[name], last["row"]) if last else None
+    return schemas.Page(items=[views.pair_view(row) for row in found], next=following)
+
+
+@router.get("/{uid}", operation_id="getPair", summary="One pair, in all rows where it stands")
+def get(id: UUID, uid: str, key: ReadKey, session: SessionDep) -> list[schemas.Pair]:
+    run = queries.get_owned(session, Run, id, key.workspace_id)
+    try:
+        found = queries.pair(session, run, UUID(hex=uid))
+    except ValueError:
+        raise Problem(422, "invalid_uid", "Not a uid", "uid: 32 hex digits are expected.") from None
+    if not found:
+        raise not_found("pair")
+    return [views.pair_view(row) for row in found]

@@ -1,0 +1,76 @@
+"""Runs: start one, follow it, cancel it, resume it."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+
+from model.config import describe_options
+from service import cursor, queries, runs, schemas, views
+from service.db.tables import Collection, Run
+from service.deps import IdempotencyHeader, ReadKey, SessionDep, WriteKey, once
+
+router = APIRouter(prefix="/v1", tags=["runs"])
+
+POLL_SECONDS = "2"
+
+
+@router.get("/methods", operation_id="listMethods", summary="Methods, backbones and encoders with their options")
+def methods(_: ReadKey) -> dict[str, Any]:
+    return describe_options()
+
+
+@router.post("/collections/{id}/runs", status_code=202, operation_id="startRun", summary="Start a run")
+def create(
+    id: UUID,
+    body: schemas.RunCreate,
+    key: WriteKey,
+    session: SessionDep,
+    response: Response,
+    idempotency_key: IdempotencyHeader = None,
+) -> schemas.Run:
+    """Accepted also while the file is still being read: the run then starts by itself. Poll `Location`."""
+    request = f"POST /v1/collections/{id}/runs {body.model_dump_json()}"
+    run_id = once(session, key, idempotency_key, request, lambda: runs.create_run(session, key, id, body))
+    response.headers["Location"] = f"/v1/runs/{run_id}"
+    response.headers["Retry-After"] = POLL_SECONDS
+    return _view(session, queries.get_owned(session, Run, run_id, key.workspace_id))
+
+
+@router.get("/collections/{id}/runs", operation_id="listRuns", summary="Runs of a collection, newest first")
+def index(
+    id: UUID,
+    key: ReadKey,
+    session: SessionDep,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    cursor_: Annotated[str | None, Query(alias="cursor")] = None,
+) -> schemas.Page[schemas.Run]:
+    collection = queries.get_owned(session, Collection, id, key.workspace_id)
+    before = cursor.decode("runs", cursor_, str) if cursor_ else None
+    found = queries.newest_first(session, Run, key.workspace_id, limit, before, Run.collection_id == collection.id)
+    following = cursor.encode("runs", str(found[-1].id)) if len(found) == limit else None
+    return schemas.Page(items=[_view(session, run) for run in found], next=following)
+
+
+@router.get("/runs/{id}", operation_id="getRun", summary="State, stage, progress and ETA")
+def get(id: UUID, key: ReadKey, session: SessionDep, response: Response) -> schemas.Run:
+    view = _view(session, queries.get_owned(session, Run, id, key.workspace_id))
+    if view.finished_at is None:
+        response.headers["Retry-After"] = POLL_SECONDS
+    return view
+
+
+@router.post("/runs/{id}/cancel", status_code=202, operation_id="cancelRun", summary="Stop a run")
+def cancel(id: UUID, key: WriteKey, session: SessionDep) -> schemas.Run:
+    """What is trained so far is kept; the run can be resumed."""
+    return _view(session, runs.cancel(session, key, id))
+
+
+@router.post("/runs/{id}/resume", status_code=202, operation_id="resumeRun", summary="Go on with a stopped run")
+def resume(id: UUID, key: WriteKey, session: SessionDep) -> schemas.Run:
+    """For failed and cancelled runs: finished stages are kept, training goes on from its last checkpoint."""
+    return _view(session, runs.resume(session, key, id))
+
+
+def _view(session: SessionDep, run: Run) -> schemas.Run:
+    return views.run_view(run, queries.stages(session, run.id))

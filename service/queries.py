@@ -1,0 +1,86 @@
+"""Every SELECT the API makes, as named functions. Rows of another workspace are not found."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, TypeVar
+from uuid import UUID
+
+from sqlalchemy import Row, func, select
+from sqlalchemy.orm import Session
+
+from service.db import pairs
+from service.db.states import StageName
+from service.db.tables import Collection, Export, Image, Reject, Run, Stage
+from service.problems import not_found
+
+Owned = TypeVar("Owned", Collection, Run, Export)
+
+
+def get_owned(session: Session, table: type[Owned], id: UUID, workspace_id: UUID, *, lock: bool = False) -> Owned:
+    found = session.get(table, id, with_for_update=True if lock else None)
+    if found is None or found.workspace_id != workspace_id:
+        raise not_found(table.__name__.lower())
+    return found
+
+
+def newest_first(
+    session: Session, table: type[Owned], workspace_id: UUID, limit: int, before: list[Any] | None, *conditions: Any
+) -> Sequence[Owned]:
+    chosen = select(table).where(table.workspace_id == workspace_id, *conditions)
+    if before is not None:
+        last = select(table.created_at, table.id).where(table.id == UUID(before[0])).subquery()
+        chosen = chosen.join(last, (table.created_at, table.id) < (last.c.created_at, last.c.id))  # type: ignore[operator]
+    return session.scalars(chosen.order_by(table.created_at.desc(), table.id.desc()).limit(limit)).all()
+
+
+def image_counts(session: Session, collection_id: UUID) -> dict[str, int]:
+    outcome = func.coalesce(Image.error_class, Image.status)
+    counted = select(outcome, func.count()).where(Image.collection_id == collection_id).group_by(outcome)
+    return dict(sorted(Counter({name: count for name, count in session.execute(counted)}).items()))
+
+
+def rejects(session: Session, collection_id: UUID, after: int, limit: int) -> Sequence[Reject]:
+    chosen = select(Reject).where(Reject.collection_id == collection_id, Reject.row > after)
+    return session.scalars(chosen.order_by(Reject.row).limit(limit)).all()
+
+
+def stages(session: Session, run_id: UUID) -> Sequence[tuple[Stage, float | None]]:
+    """A run's stages in order, each with the seconds it has taken so far by the database's clock."""
+    seconds = func.extract("epoch", func.coalesce(Stage.finished_at, func.now()) - Stage.started_at)
+    chosen = select(Stage, seconds).where(Stage.run_id == run_id).order_by(Stage.position)
+    return [(stage, None if taken is None else float(taken)) for stage, taken in session.execute(chosen)]
+
+
+def export_stage(session: Session, export_id: UUID) -> Stage:
+    return session.scalars(select(Stage).where(Stage.export_id == export_id)).one()
+
+
+def is_ingesting(session: Session, collection_id: UUID) -> bool:
+    unfinished = ("queued", "running")
+    chosen = select(Stage.id).where(
+        Stage.collection_id == collection_id, Stage.name == StageName.INGEST, Stage.state.in_(unfinished)
+    )
+    return session.scalar(chosen.limit(1)) is not None
+
+
+def page_of_pairs(
+    session: Session, run: Run, wanted: pairs.PairSelection, sort: str, limit: int, after: list[Any] | None
+) -> Sequence[Row[Any]]:
+    name = sort.removeprefix("-")
+    column, is_descending = pairs.SORT_COLUMNS[name], sort.startswith("-")
+    chosen = pairs.select_pairs(run, wanted, sorted_by_score=name != "row")
+    if after is not None:
+        value = after[0] if name == "row" else pairs.exact(after[0])
+        chosen = chosen.where(pairs.after(column, value, after[1], is_descending=is_descending))
+    order = column.desc() if is_descending else column.asc()
+    return session.execute(chosen.order_by(order, pairs.Pair.row).limit(limit)).all()
+
+
+def pair(session: Session, run: Run, uid: UUID) -> Sequence[Row[Any]]:
+    return session.execute(pairs.select_pair(run, uid)).all()
+
+
+def ids_below(session: Session, collection_id: UUID) -> tuple[list[UUID], list[UUID]]:
+    """The runs of a collection, and their exports."""
+    runs = list(session.scalars(select(Run.id).where(Run.collection_id == collection_id)))
+    return runs, list(session.scalars(select(Export.id).where(Export.run_id.in_(runs))))

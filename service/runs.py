@@ -1,0 +1,75 @@
+"""What the run and export endpoints do."""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.orm import Session
+
+from model.config import MIN_PAIRS, ConfigError, parse_run_config, run_config_to_dict
+from service import queries, schemas
+from service.db import jobs
+from service.db.states import FINAL_STATES, CollectionState, JobState
+from service.db.tables import ApiKey, Collection, Export, Run
+from service.problems import conflict, unusable
+
+
+def create_run(session: Session, key: ApiKey, collection_id: UUID, body: schemas.RunCreate) -> UUID:
+    collection = queries.get_owned(session, Collection, collection_id, key.workspace_id, lock=True)
+    config = _checked_config(body)
+    if collection.state in (CollectionState.EMPTY, CollectionState.FAILED):
+        detail = f"The collection is '{collection.state}'; upload a file first: PUT /v1/collections/{collection_id}/file."
+        raise conflict("collection_not_ready", "There is nothing to run on", detail)
+    is_ready = collection.state == CollectionState.READY
+    if is_ready and collection.accepted < MIN_PAIRS:
+        detail = f"The collection has {collection.accepted} pairs; training needs at least {MIN_PAIRS}."
+        raise unusable("too_few_pairs", "Too few pairs to train", detail, minimum=MIN_PAIRS)
+    run = Run(workspace_id=key.workspace_id, collection_id=collection.id, config=config)
+    session.add(run)
+    session.flush()
+    jobs.submit_run(session, run, is_ready=is_ready)
+    return run.id
+
+
+def cancel(session: Session, key: ApiKey, run_id: UUID) -> Run:
+    run = queries.get_owned(session, Run, run_id, key.workspace_id, lock=True)
+    if run.state in FINAL_STATES:
+        raise conflict("run_ended", "The run has ended", f"The run is '{run.state}'; there is nothing to cancel.")
+    jobs.cancel_run(session, run)
+    session.refresh(run)
+    return run
+
+
+def resume(session: Session, key: ApiKey, run_id: UUID) -> Run:
+    run = queries.get_owned(session, Run, run_id, key.workspace_id, lock=True)
+    if run.state not in (JobState.FAILED, JobState.CANCELLED):
+        detail = f"The run is '{run.state}'; only a failed or cancelled run can be resumed."
+        raise conflict("run_not_ended", "The run cannot be resumed", detail)
+    collection = session.get_one(Collection, run.collection_id)
+    if collection.state != CollectionState.READY:
+        detail = f"The collection is '{collection.state}'; upload its file again and start a new run."
+        raise conflict("collection_not_ready", "There is nothing to run on", detail)
+    jobs.resume_run(session, run)
+    session.refresh(run)
+    return run
+
+
+def create_export(session: Session, key: ApiKey, run_id: UUID, body: schemas.ExportCreate) -> UUID:
+    run = queries.get_owned(session, Run, run_id, key.workspace_id)
+    if run.state != JobState.SUCCEEDED:
+        detail = f"The run is '{run.state}'; its scores can be exported once it has succeeded."
+        raise conflict("run_not_published", "There are no scores yet", detail)
+    wanted = body.model_dump(mode="json", exclude_none=True, exclude={"format"})
+    export = Export(workspace_id=key.workspace_id, run_id=run.id, format=body.format, filter=wanted)
+    session.add(export)
+    session.flush()
+    jobs.submit_export(session, export, run.collection_id)
+    return export.id
+
+
+def _checked_config(body: schemas.RunCreate) -> dict[str, Any]:
+    try:
+        return run_config_to_dict(parse_run_config(body.model_dump(exclude_none=True)))
+    except ConfigError as error:
+        errors = [{"field": error.field, "message": error.message}]
+        detail = f"{error.field}: {error.message}"
+        raise unusable("invalid_option", "An option is not valid", detail, errors=errors) from error

@@ -1,0 +1,191 @@
+"""Request and response shapes, with the descriptions and examples that OpenAPI shows."""
+
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.db.states import CollectionState, JobState, Scope, Split, StageName
+
+UID = Field(description="First 128 bits of sha256 over `url NUL caption`, as 32 hex digits.", examples=["9f86d081884c7d659a2feaa0c55ad015"])
+Confidence = Field(description="0 to 1, low is bad.", ge=0, le=1)
+
+
+class Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Failure(BaseModel):
+    """Why something failed."""
+
+    code: str = Field(description="Stable, for programs.", examples=["no_images"])
+    title: str
+    detail: str = Field(description="For people: what happened and what to do.")
+
+
+class CollectionCreate(Request):
+    name: str = Field("collection", min_length=1, max_length=200, examples=["cc3m sample"])
+    url_column: int | str | None = Field(None, description="Number from 0, or name in the header; else detected.")
+    caption_column: int | str | None = Field(None, description="Number from 0, or name in the header; else detected.")
+    header: bool | None = Field(None, description="Whether the first line names the columns; else detected.")
+    image_root: str | None = Field(
+        None,
+        description="A folder on the worker's machine. With it, the URL column may hold paths of image files "
+        "below this folder.",
+    )
+
+
+class Collection(BaseModel):
+    id: UUID
+    name: str
+    state: CollectionState
+    file_name: str | None = None
+    file_bytes: int | None = None
+    file_sha256: str | None = None
+    format: dict[str, Any] | None = Field(None, description="Columns and header as they were detected.")
+    lines_read: int = Field(description="Always accepted + rejected; a header line is not counted.")
+    accepted: int
+    rejected: int
+    reject_reasons: dict[str, int] = Field(examples=[{"too_few_columns": 2, "not_a_url": 1}])
+    images: dict[str, int] = Field(
+        default_factory=dict, description="How many images arrived (`success`), and the others by class."
+    )
+    error: Failure | None = None
+    created_at: datetime
+
+
+class Reject(BaseModel):
+    row: int = Field(description="Line number in the file, from 1.")
+    byte_offset: int = Field(description="Where the line starts in the (decompressed) file.")
+    reason: str
+    detail: str
+    text: str = Field(description="The start of the line.")
+
+
+class RunCreate(Request):
+    """Every field is optional; `GET /v1/methods` lists methods, backbones and their options with defaults."""
+
+    model_config = ConfigDict(
+        extra="allow",  # the training options are checked by name and range in model.config, which knows them
+        json_schema_extra={"examples": [{"method": "crcl"}, {"method": "ncr", "seed": 7}]},
+    )
+
+    method: str | None = Field(None, examples=["crcl"])
+    backbone: str | None = Field(None, examples=["head"])
+    encoder: str | None = Field(None, examples=["lite"])
+    seed: int | None = Field(None, description="The same seed gives the same scores.")
+    method_options: dict[str, Any] | None = Field(None, description="Options of the method; unknown ones are refused.")
+    backbone_options: dict[str, Any] | None = None
+
+
+class StageStatus(BaseModel):
+    name: StageName
+    state: JobState
+    progress: float = Field(ge=0, le=1)
+    message: str | None = None
+    attempt: int = Field(description="How often a worker has taken it up.")
+    seconds: float | None = None
+    eta_seconds: float | None = None
+
+
+class Run(BaseModel):
+    id: UUID
+    collection_id: UUID
+    state: JobState
+    stage: StageName | None = Field(None, description="The stage that runs or comes next.")
+    progress: float = Field(ge=0, le=1, description="Of the whole run.")
+    eta_seconds: float | None = Field(None, description="An estimate from the speed so far; absent at the start.")
+    stages: list[StageStatus]
+    config: dict[str, Any] = Field(description="All settings in force, defaults included.")
+    summary: dict[str, Any] | None = Field(
+        None,
+        description="When published: how many pairs are clean, noisy and unscored, and the estimated noise rate.",
+        examples=[{"pairs": 4000, "clean": 2810, "noisy": 1190, "unscored": 0, "noise_estimate": 0.29}],
+    )
+    error: Failure | None = None
+    created_at: datetime
+    finished_at: datetime | None = None
+
+
+class Pair(BaseModel):
+    uid: str = UID
+    row: int
+    url: str
+    caption: str
+    status: Literal["success", "failed", "pending"] = Field(description="What became of the image.")
+    error_class: str | None = None
+    error_message: str | None = None
+    width: int | None = None
+    height: int | None = None
+    sha256: str | None = None
+    split: Split
+    clean_confidence: float | None = Confidence
+    confidence_a: float | None = Confidence
+    confidence_b: float | None = Confidence
+    rectified_correspondence: float | None = Confidence
+    similarity: float | None = Field(None, description="Cosine of the two networks' embeddings, their mean.")
+    is_mismatch_issue: bool | None = Field(None, description="True for pairs below the automatic cut.")
+
+
+class PairFilter(Request):
+    """Which pairs: for a page and for an export alike."""
+
+    split: Split | None = Field(None, description="`clean`, `noisy` or `unscored`; all pairs when absent.")
+    min_confidence: float | None = Field(None, ge=0, le=1)
+    max_confidence: float | None = Field(None, ge=0, le=1)
+    text: str | None = Field(None, max_length=200, description="Part of the caption, in any case.")
+
+
+class ExportCreate(PairFilter):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"format": "tsv", "split": "clean"}]}
+    )
+
+    format: Literal["tsv", "jsonl", "parquet"] = Field(
+        "tsv", description="`tsv` has the uploaded columns in their order; the others carry all scores."
+    )
+
+
+class Export(BaseModel):
+    id: UUID
+    run_id: UUID
+    state: JobState
+    format: str
+    filter: dict[str, Any]
+    progress: float = Field(ge=0, le=1)
+    rows: int | None = None
+    bytes: int | None = None
+    sha256: str | None = None
+    download: str | None = Field(None, description="Where the file is, once it is ready.")
+    error: Failure | None = None
+    created_at: datetime
+    finished_at: datetime | None = None
+
+
+class KeyCreate(Request):
+    name: str = Field(min_length=1, max_length=100, examples=["laptop"])
+    scopes: list[Scope] = Field(min_length=1, examples=[["write"]])
+    days: int | None = Field(None, ge=1, description="How long it is valid; for ever when absent.")
+
+
+class Key(BaseModel):
+    id: UUID
+    name: str
+    hint: str = Field(description="The first characters of the secret.")
+    scopes: list[Scope]
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+class NewKey(Key):
+    secret: str = Field(description="Shown only here.")
+
+
+Item = TypeVar("Item")
+
+
+class Page(BaseModel, Generic[Item]):
+    items: list[Item]
+    next: str | None = Field(None, description="Give it as `cursor` for the next page; absent on the last page.")

@@ -1,0 +1,58 @@
+"""Where files lie under the storage folder, and how they get there: whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+from uuid import UUID, uuid4
+
+
+class Storage:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def upload(self, collection_id: UUID) -> Path:
+        return self.root / "uploads" / str(collection_id)
+
+    def image(self, sha256: bytes) -> Path:
+        digest = sha256.hex()
+        return self.root / "images" / digest[:2] / digest
+
+    def features(self, encoder_identity: str, side: str) -> Path:
+        return self.root / "features" / encoder_identity / side
+
+    def run(self, run_id: UUID) -> Path:
+        return self.root / "runs" / str(run_id)
+
+    def export(self, export_id: UUID) -> Path:
+        return self.root / "exports" / str(export_id)
+
+
+@contextmanager
+def written_whole(target: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name only when complete and on disk; after an exception it is not there."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f"{target.name}.{uuid4().hex}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+        finish_file(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def finish_file(temporary: Path, target: Path) -> None:
+    """Give a complete file its name so that it survives a power cut: file to disk, rename, folder to disk."""
+    _sync(temporary)
+    temporary.replace(target)
+    _sync(target.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,92 @@
+"""Rows -> response shapes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row
+
+from service import schemas
+from service.db.states import FINAL_STATES, JobState, Split, StageName
+from service.db.tables import ApiKey, Collection, Export, Run, Stage
+
+# Rough shares of a run's time, for one progress figure over all stages (measured on the demo collection).
+SHARES = {
+    StageName.FETCH: 0.03,
+    StageName.ENCODE: 0.6,
+    StageName.TRAIN: 0.3,
+    StageName.SCORE: 0.05,
+    StageName.PUBLISH: 0.02,
+}
+
+
+def collection_view(collection: Collection, images: dict[str, int]) -> schemas.Collection:
+    sha256 = collection.file_sha256.hex() if collection.file_sha256 else None
+    return schemas.Collection.model_validate(
+        {**_columns(collection), "file_sha256": sha256, "images": images}
+    )
+
+
+def run_view(run: Run, stages: Sequence[tuple[Stage, float | None]]) -> schemas.Run:
+    progress = sum(SHARES[StageName(stage.name)] * progress_of(stage) for stage, _ in stages)
+    seconds = sum(taken or 0.0 for _, taken in stages)
+    is_running = run.state == JobState.RUNNING and 0.02 < progress < 1
+    current = next((stage.name for stage, _ in stages if stage.state not in FINAL_STATES), None)
+    return schemas.Run.model_validate(
+        {
+            **_columns(run),
+            "stage": current,
+            "progress": 1.0 if run.state == JobState.SUCCEEDED else min(progress, 1.0),
+            "eta_seconds": round(seconds * (1 - progress) / progress, 1) if is_running else None,
+            "stages": [_stage_view(stage, taken) for stage, taken in stages],
+        }
+    )
+
+
+def progress_of(stage: Stage) -> float:
+    if stage.state == JobState.SUCCEEDED:
+        return 1.0
+    return min(stage.done / stage.total, 1.0) if stage.total else 0.0
+
+
+def _stage_view(stage: Stage, seconds: float | None) -> dict[str, Any]:
+    progress = progress_of(stage)
+    is_running = stage.state == JobState.RUNNING and seconds is not None and progress > 0
+    return {
+        "name": stage.name,
+        "state": stage.state,
+        "progress": progress,
+        "message": stage.message,
+        "attempt": stage.attempt,
+        "seconds": None if seconds is None else round(seconds, 2),
+        "eta_seconds": round(seconds * (1 - progress) / progress, 1) if is_running and seconds else None,
+    }
+
+
+def pair_view(row: Row[Any]) -> schemas.Pair:
+    fields = row._asdict()
+    is_clean = fields.pop("is_clean")
+    splits = {True: Split.CLEAN, False: Split.NOISY, None: Split.UNSCORED}
+    fields |= {
+        "uid": fields["uid"].hex,
+        "sha256": fields["sha256"].hex() if fields["sha256"] else None,
+        "status": fields["status"] or "pending",
+        "split": splits[is_clean],
+        "is_mismatch_issue": None if is_clean is None else not is_clean,
+    }
+    return schemas.Pair.model_validate(fields)
+
+
+def export_view(export: Export, stage: Stage) -> schemas.Export:
+    is_ready = export.state == JobState.SUCCEEDED
+    download = f"/v1/exports/{export.id}/download" if is_ready else None
+    return schemas.Export.model_validate(
+        {**_columns(export), "progress": progress_of(stage), "download": download}
+    )
+
+
+def key_view(key: ApiKey) -> schemas.Key:
+    return schemas.Key.model_validate(_columns(key))
+
+
+def _columns(row: Any) -> dict[str, Any]:
+    return {column.key: getattr(row, column.key) for column in row.__mapper__.columns}
