@@ -70,8 +70,10 @@ def embedded_servers(data_folder: Path, *, lock_seconds: float = LOCK_SECONDS) -
 
 def _stop_if_last(folder: Path, users: int) -> None:
     if _take_alone(users):
-        valkey_server.stop(folder)
-        postgres_server.stop(folder)
+        try:
+            valkey_server.stop(folder)
+        finally:
+            postgres_server.stop(folder)
 
 
 def _prepare(folder: Path) -> None:

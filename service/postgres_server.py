@@ -20,7 +20,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from service.postgres_account import Account, postgres_account, reachable_programs
-from service.server_process import EmbeddedError, end, is_alive, last_lines, processes_in
+from service.server_process import EmbeddedError, end, is_alive, last_lines
 
 DATABASE = "pairsift"
 PORT = 5432  # only part of the socket's name: no network port is opened
@@ -51,7 +51,7 @@ def start(data_folder: Path) -> str:
             f"{folder} belongs to another user: run as that user or choose another data folder"
         )
     if _postmaster(folder) is None:
-        _end_remains(folder, account)
+        _disown_lock_files(folder)
         _launch(folder, programs, account)
     socket_folder = _socket_folder(folder)
     _ensure_database(socket_folder, folder)
@@ -71,6 +71,8 @@ def stop(data_folder: Path) -> None:
 
 def _create_cluster(folder: Path, programs: Path, account: Account) -> None:
     """Initialise beside the final place and rename: an interrupted attempt leaves nothing half made."""
+    if folder.exists() and any(folder.iterdir()):
+        raise EmbeddedError(f"{folder} is in the way: it has files, but none of PostgreSQL")
     new = folder.with_name("postgres.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(mode=0o700)
@@ -83,10 +85,7 @@ def _create_cluster(folder: Path, programs: Path, account: Account) -> None:
     code, output = _run(programs, command, account)
     if code != 0:
         raise EmbeddedError(f"PostgreSQL cannot create its files in {new}:\n{output}")
-    try:
-        new.rename(folder)
-    except OSError as error:
-        raise EmbeddedError(f"{folder} is in the way and is no PostgreSQL folder: {error}") from error
+    new.rename(folder)
 
 
 def _launch(folder: Path, programs: Path, account: Account) -> None:
@@ -148,14 +147,20 @@ def _postmaster(folder: Path) -> psutil.Process | None:
         return None
 
 
-def _end_remains(folder: Path, account: Account) -> None:
-    """Clear away what a killed server left: orphaned backends, and a pid file that names a stranger."""
-    for process in processes_in(folder, "postgres"):
-        end(process, STOP_STEPS[1:])
-    # PostgreSQL drops a stale file itself, unless its pid now belongs to another process of the same user.
-    # As root the account differs, and its processes may be hidden from us: then we do not interfere.
-    if account.switched_from_root is False:
-        (folder / "postmaster.pid").unlink(missing_ok=True)
+def _disown_lock_files(folder: Path) -> None:
+    """Let PostgreSQL take over from a killed server, whose process id may now be a stranger's or a zombie's.
+
+    An impossible id makes it go on to its other check, which finds surviving backends by the shared memory
+    that the file names; without the file that check would be skipped.
+    """
+    (folder / f".s.PGSQL.{PORT}.lock").unlink(missing_ok=True)
+    path = folder / "postmaster.pid"
+    if path.exists():
+        lines = path.read_text().splitlines()
+        if len(lines) > 1:
+            path.write_text("\n".join((str(2**31 - 1), *lines[1:], "")))  # in place: the owner must stay
+        else:
+            path.unlink()  # cut off while it was written, before the server did anything
 
 
 def _socket_folder(folder: Path) -> Path:

@@ -64,7 +64,8 @@ def stop(data_folder: Path) -> None:
     folder = data_folder / "valkey"
     for process in processes_in(folder, "valkey-server"):
         end(process, STOP_STEPS)
-    (folder / "state.json").unlink(missing_ok=True)
+    if folder.is_dir():
+        (folder / "state.json").unlink(missing_ok=True)
 
 
 def _launch(folder: Path, port: int, password: str) -> State | None:
