@@ -37,7 +37,9 @@ def authorize_upload(engine: Engine, credentials: Credentials, id: UUID) -> None
         _open_for_upload(session, credentials, id)
 
 
-def accept_file(state: Any, credentials: Credentials, id: UUID, received: Received, name: str | None) -> schemas.Collection:
+def accept_file(
+    state: Any, credentials: Credentials, id: UUID, received: Received, name: str | None
+) -> schemas.Collection:
     """The file takes its place and its ingest is submitted in one transaction. Of two uploads at once, one wins."""
     try:
         with transaction(state.engine) as session:

@@ -14,16 +14,16 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="PAIRSIFT_", extra="ignore", frozen=True)
 
     # Where things live. Without the two addresses the embedded servers under `data` are used.
-    database_url: str | None = Field(None, validation_alias=AliasChoices("DATABASE_URL", "database_url"))
-    broker_url: str | None = Field(None, validation_alias=AliasChoices("BROKER_URL", "broker_url"))
-    xdg_data_home: str | None = Field(None, validation_alias="XDG_DATA_HOME")
+    database_url: str | None = Field(default=None, validation_alias=AliasChoices("DATABASE_URL", "database_url"))
+    broker_url: str | None = Field(default=None, validation_alias=AliasChoices("BROKER_URL", "broker_url"))
+    xdg_data_home: str | None = Field(default=None, validation_alias="XDG_DATA_HOME")
     data: Path | None = None
     storage: Path | None = None
 
     # The web service.
     host: str = "127.0.0.1"
-    port: int = Field(8000, ge=0, le=65535)
-    max_upload_bytes: int = Field(50 * 2**30, ge=1)
+    port: int = Field(default=8000, ge=0, le=65535)
+    max_upload_bytes: int = Field(default=50 * 2**30, ge=1)
 
     # What a client of the service needs.
     url: str | None = None
@@ -34,16 +34,17 @@ class Settings(BaseSettings):
     image_roots: Annotated[tuple[Path, ...], NoDecode] = ()
     # Loopback and private addresses are refused when fetching over http(s) unless this is set.
     fetch_private_addresses: bool = False
-    fetch_timeout_seconds: float = Field(20.0, gt=0)
-    max_image_bytes: int = Field(50 * 2**20, ge=1)
+    fetch_timeout_seconds: float = Field(default=20.0, gt=0)
+    max_image_bytes: int = Field(default=50 * 2**20, ge=1)
 
     # The job design (ARCHITECTURE.md, "The life of a job").
-    lease_seconds: float = Field(60.0, gt=0)
-    heartbeat_seconds: float = Field(15.0, gt=0)
-    reconcile_seconds: float = Field(15.0, gt=0)
-    announce_again_seconds: float = Field(30.0, gt=0)
-    worker_concurrency: int = Field(2, ge=1)
-    threads: int | None = Field(None, ge=1)  # of torch, in each worker process; all cores by default
+    lease_seconds: float = Field(default=60.0, gt=0)
+    heartbeat_seconds: float = Field(default=15.0, gt=0)
+    reconcile_seconds: float = Field(default=15.0, gt=0)
+    announce_again_seconds: float = Field(default=30.0, gt=0)
+    worker_concurrency: int = Field(default=2, ge=1)
+    threads: int | None = Field(default=None, ge=1)  # of torch, in each worker process; all cores by default
+    follow_parent: bool = False  # end when the process that started this one ends
 
     @field_validator("database_url")
     @classmethod
@@ -72,7 +73,7 @@ class Settings(BaseSettings):
 
     @property
     def required_storage(self) -> Path:
-        return Path(self._required(self.storage and str(self.storage), "PAIRSIFT_STORAGE"))
+        return Path(self._required(str(self.storage or ""), "PAIRSIFT_STORAGE"))
 
     @property
     def is_loopback(self) -> bool:
@@ -81,9 +82,7 @@ class Settings(BaseSettings):
     @staticmethod
     def _required(value: str | None, name: str) -> str:
         if not value:
-            raise RuntimeError(
-                f"{name} is not set; `pairsift serve` without settings starts everything embedded"
-            )
+            raise RuntimeError(f"{name} is not set; `pairsift serve` without settings starts everything embedded")
         return value
 
 

@@ -18,7 +18,9 @@ from service.problems import Problem, conflict
 from service.queue import announce
 
 bearer = HTTPBearer(
-    auto_error=False, scheme_name="API key", description="A key made with `pairsift keys create`: `Bearer psk_...`"
+    auto_error=False,
+    scheme_name="API key",
+    description="A key made with `pairsift keys create`: `Bearer psk_...`",
 )
 
 
@@ -70,9 +72,7 @@ IdempotencyHeader = Annotated[
 ]
 
 
-def once(
-    session: Session, key: ApiKey, idempotency_key: str | None, request: str, make: Callable[[], UUID]
-) -> UUID:
+def once(session: Session, key: ApiKey, idempotency_key: str | None, request: str, make: Callable[[], UUID]) -> UUID:
     """Run `make` once for this Idempotency-Key; afterwards return what it made. Another body is a conflict."""
     if idempotency_key is None:
         return make()

@@ -75,4 +75,3 @@ def allows(key: ApiKey, scope: Scope) -> bool:
 
 def any_key(session: Session) -> bool:
     return session.scalar(select(ApiKey.id).where(ApiKey.revoked_at.is_(None)).limit(1)) is not None
-

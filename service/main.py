@@ -11,6 +11,7 @@ from service.api import collections, exports, health, pairs, runs
 from service.api import keys as keys_api
 from service.config import Settings
 from service.db.session import make_engine, transaction
+from service.processes import follow_parent
 from service.queue import make_celery
 from service.storage import Storage
 
@@ -59,6 +60,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     state = app.state
+    follow_parent(state.settings)
     if not state.settings.is_loopback:
         with transaction(state.engine) as session:
             if not keys.any_key(session):

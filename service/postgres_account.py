@@ -111,7 +111,5 @@ def _wheel_programs(folder: Path) -> Path:
     made_by = folder / "PG_VERSION"
     if made_by.exists() and made_by.read_text().strip() != str(VERSION):
         found = made_by.read_text().strip()
-        raise EmbeddedError(
-            f"{folder} was made by PostgreSQL {found}, not {VERSION}: choose another data folder"
-        )
+        raise EmbeddedError(f"{folder} was made by PostgreSQL {found}, not {VERSION}: choose another data folder")
     return programs

@@ -47,9 +47,7 @@ def start(data_folder: Path) -> str:
     if not (folder / "PG_VERSION").exists():
         _create_cluster(folder, programs, account)
     if folder.stat().st_uid != account.uid:
-        raise EmbeddedError(
-            f"{folder} belongs to another user: run as that user or choose another data folder"
-        )
+        raise EmbeddedError(f"{folder} belongs to another user: run as that user or choose another data folder")
     if _postmaster(folder) is None:
         _disown_lock_files(folder)
         _launch(folder, programs, account)
@@ -167,15 +165,11 @@ def _socket_folder(folder: Path) -> Path:
     try:
         return Path((folder / "postmaster.pid").read_text().splitlines()[4])
     except (FileNotFoundError, IndexError) as error:
-        raise EmbeddedError(
-            f"PostgreSQL in {folder} has ended:\n{last_lines(folder / 'server.log')}"
-        ) from error
+        raise EmbeddedError(f"PostgreSQL in {folder} has ended:\n{last_lines(folder / 'server.log')}") from error
 
 
 def _ensure_database(socket_folder: Path, folder: Path) -> None:
-    address = make_conninfo(
-        host=str(socket_folder), port=PORT, user="postgres", dbname="postgres", connect_timeout=10
-    )
+    address = make_conninfo(host=str(socket_folder), port=PORT, user="postgres", dbname="postgres", connect_timeout=10)
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:

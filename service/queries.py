@@ -1,6 +1,5 @@
 """Every SELECT the API makes, as named functions. Rows of another workspace are not found."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeVar
 from uuid import UUID
@@ -10,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from service.db import pairs
 from service.db.states import StageName
-from service.db.tables import Collection, Export, Image, Reject, Run, Stage
+from service.db.tables import Collection, Export, Image, Pair, Reject, Run, Stage
 from service.problems import not_found
 
 Owned = TypeVar("Owned", Collection, Run, Export)
@@ -24,7 +23,12 @@ def get_owned(session: Session, table: type[Owned], id: UUID, workspace_id: UUID
 
 
 def newest_first(
-    session: Session, table: type[Owned], workspace_id: UUID, limit: int, before: list[Any] | None, *conditions: Any
+    session: Session,
+    table: type[Owned],
+    workspace_id: UUID,
+    limit: int,
+    before: list[Any] | None,
+    *conditions: Any,
 ) -> Sequence[Owned]:
     chosen = select(table).where(table.workspace_id == workspace_id, *conditions)
     if before is not None:
@@ -36,7 +40,7 @@ def newest_first(
 def image_counts(session: Session, collection_id: UUID) -> dict[str, int]:
     outcome = func.coalesce(Image.error_class, Image.status)
     counted = select(outcome, func.count()).where(Image.collection_id == collection_id).group_by(outcome)
-    return dict(sorted(Counter({name: count for name, count in session.execute(counted)}).items()))
+    return dict(sorted((name, count) for name, count in session.execute(counted)))
 
 
 def rejects(session: Session, collection_id: UUID, after: int, limit: int) -> Sequence[Reject]:
@@ -73,7 +77,7 @@ def page_of_pairs(
         value = after[0] if name == "row" else pairs.exact(after[0])
         chosen = chosen.where(pairs.after(column, value, after[1], is_descending=is_descending))
     order = column.desc() if is_descending else column.asc()
-    return session.execute(chosen.order_by(order, pairs.Pair.row).limit(limit)).all()
+    return session.execute(chosen.order_by(order, Pair.row).limit(limit)).all()
 
 
 def pair(session: Session, run: Run, uid: UUID) -> Sequence[Row[Any]]:

@@ -52,9 +52,7 @@ def announce(app: Celery, engine: Engine, wakeups: Sequence[Wakeup]) -> int:
             app.send_task(task_name(wakeup), args=[wakeup.stage_id], queue=QUEUES[wakeup.name], retry=False)
             sent.append(wakeup.stage_id)
     except (OperationalError, OSError) as error:
-        log.warning(
-            "the broker is not reachable, %d wake-ups are left for later: %s", len(wakeups) - len(sent), error
-        )
+        log.warning("the broker is not reachable, %d wake-ups are left for later: %s", len(wakeups) - len(sent), error)
     if sent:
         with transaction(engine) as session:
             mark_announced(session, sent)

@@ -17,7 +17,9 @@ def create_run(session: Session, key: ApiKey, collection_id: UUID, body: schemas
     collection = queries.get_owned(session, Collection, collection_id, key.workspace_id, lock=True)
     config = _checked_config(body)
     if collection.state in (CollectionState.EMPTY, CollectionState.FAILED):
-        detail = f"The collection is '{collection.state}'; upload a file first: PUT /v1/collections/{collection_id}/file."
+        detail = (
+            f"The collection is '{collection.state}'; upload a file first: PUT /v1/collections/{collection_id}/file."
+        )
         raise conflict("collection_not_ready", "There is nothing to run on", detail)
     is_ready = collection.state == CollectionState.READY
     if is_ready and collection.accepted < MIN_PAIRS:

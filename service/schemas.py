@@ -8,7 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.db.states import CollectionState, JobState, Scope, Split, StageName
 
-UID = Field(description="First 128 bits of sha256 over `url NUL caption`, as 32 hex digits.", examples=["9f86d081884c7d659a2feaa0c55ad015"])
+UID = Field(
+    description="First 128 bits of sha256 over `url NUL caption`, as 32 hex digits.",
+    examples=["9f86d081884c7d659a2feaa0c55ad015"],
+)
 Confidence = Field(description="0 to 1, low is bad.", ge=0, le=1)
 
 
@@ -25,12 +28,16 @@ class Failure(BaseModel):
 
 
 class CollectionCreate(Request):
-    name: str = Field("collection", min_length=1, max_length=200, examples=["cc3m sample"])
-    url_column: int | str | None = Field(None, description="Number from 0, or name in the header; else detected.")
-    caption_column: int | str | None = Field(None, description="Number from 0, or name in the header; else detected.")
-    header: bool | None = Field(None, description="Whether the first line names the columns; else detected.")
+    name: str = Field(default="collection", min_length=1, max_length=200, examples=["cc3m sample"])
+    url_column: int | str | None = Field(
+        default=None, description="Number from 0, or name in the header; else detected."
+    )
+    caption_column: int | str | None = Field(
+        default=None, description="Number from 0, or name in the header; else detected."
+    )
+    header: bool | None = Field(default=None, description="Whether the first line names the columns; else detected.")
     image_root: str | None = Field(
-        None,
+        default=None,
         description="A folder on the worker's machine. With it, the URL column may hold paths of image files "
         "below this folder.",
     )
@@ -43,7 +50,7 @@ class Collection(BaseModel):
     file_name: str | None = None
     file_bytes: int | None = None
     file_sha256: str | None = None
-    format: dict[str, Any] | None = Field(None, description="Columns and header as they were detected.")
+    format: dict[str, Any] | None = Field(default=None, description="Columns and header as they were detected.")
     lines_read: int = Field(description="Always accepted + rejected; a header line is not counted.")
     accepted: int
     rejected: int
@@ -71,11 +78,13 @@ class RunCreate(Request):
         json_schema_extra={"examples": [{"method": "crcl"}, {"method": "ncr", "seed": 7}]},
     )
 
-    method: str | None = Field(None, examples=["crcl"])
-    backbone: str | None = Field(None, examples=["head"])
-    encoder: str | None = Field(None, examples=["lite"])
-    seed: int | None = Field(None, description="The same seed gives the same scores.")
-    method_options: dict[str, Any] | None = Field(None, description="Options of the method; unknown ones are refused.")
+    method: str | None = Field(default=None, examples=["crcl"])
+    backbone: str | None = Field(default=None, examples=["head"])
+    encoder: str | None = Field(default=None, examples=["lite"])
+    seed: int | None = Field(default=None, description="The same seed gives the same scores.")
+    method_options: dict[str, Any] | None = Field(
+        default=None, description="Options of the method; unknown ones are refused."
+    )
     backbone_options: dict[str, Any] | None = None
 
 
@@ -93,13 +102,15 @@ class Run(BaseModel):
     id: UUID
     collection_id: UUID
     state: JobState
-    stage: StageName | None = Field(None, description="The stage that runs or comes next.")
+    stage: StageName | None = Field(default=None, description="The stage that runs or comes next.")
     progress: float = Field(ge=0, le=1, description="Of the whole run.")
-    eta_seconds: float | None = Field(None, description="An estimate from the speed so far; absent at the start.")
+    eta_seconds: float | None = Field(
+        default=None, description="An estimate from the speed so far; absent at the start."
+    )
     stages: list[StageStatus]
     config: dict[str, Any] = Field(description="All settings in force, defaults included.")
     summary: dict[str, Any] | None = Field(
-        None,
+        default=None,
         description="When published: how many pairs are clean, noisy and unscored, and the estimated noise rate.",
         examples=[{"pairs": 4000, "clean": 2810, "noisy": 1190, "unscored": 0, "noise_estimate": 0.29}],
     )
@@ -124,26 +135,25 @@ class Pair(BaseModel):
     confidence_a: float | None = Confidence
     confidence_b: float | None = Confidence
     rectified_correspondence: float | None = Confidence
-    similarity: float | None = Field(None, description="Cosine of the two networks' embeddings, their mean.")
-    is_mismatch_issue: bool | None = Field(None, description="True for pairs below the automatic cut.")
+    similarity: float | None = Field(default=None, description="Cosine of the two networks' embeddings, their mean.")
+    is_mismatch_issue: bool | None = Field(default=None, description="True for pairs below the automatic cut.")
 
 
 class PairFilter(Request):
     """Which pairs: for a page and for an export alike."""
 
-    split: Split | None = Field(None, description="`clean`, `noisy` or `unscored`; all pairs when absent.")
-    min_confidence: float | None = Field(None, ge=0, le=1)
-    max_confidence: float | None = Field(None, ge=0, le=1)
-    text: str | None = Field(None, max_length=200, description="Part of the caption, in any case.")
+    split: Split | None = Field(default=None, description="`clean`, `noisy` or `unscored`; all pairs when absent.")
+    min_confidence: float | None = Field(default=None, ge=0, le=1)
+    max_confidence: float | None = Field(default=None, ge=0, le=1)
+    text: str | None = Field(default=None, max_length=200, description="Part of the caption, in any case.")
 
 
 class ExportCreate(PairFilter):
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"format": "tsv", "split": "clean"}]}
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"format": "tsv", "split": "clean"}]})
 
     format: Literal["tsv", "jsonl", "parquet"] = Field(
-        "tsv", description="`tsv` has the uploaded columns in their order; the others carry all scores."
+        default="tsv",
+        description="`tsv` has the uploaded columns in their order; the others carry all scores.",
     )
 
 
@@ -157,7 +167,7 @@ class Export(BaseModel):
     rows: int | None = None
     bytes: int | None = None
     sha256: str | None = None
-    download: str | None = Field(None, description="Where the file is, once it is ready.")
+    download: str | None = Field(default=None, description="Where the file is, once it is ready.")
     error: Failure | None = None
     created_at: datetime
     finished_at: datetime | None = None
@@ -166,7 +176,7 @@ class Export(BaseModel):
 class KeyCreate(Request):
     name: str = Field(min_length=1, max_length=100, examples=["laptop"])
     scopes: list[Scope] = Field(min_length=1, examples=[["write"]])
-    days: int | None = Field(None, ge=1, description="How long it is valid; for ever when absent.")
+    days: int | None = Field(default=None, ge=1, description="How long it is valid; for ever when absent.")
 
 
 class Key(BaseModel):
@@ -188,4 +198,6 @@ Item = TypeVar("Item")
 
 class Page(BaseModel, Generic[Item]):
     items: list[Item]
-    next: str | None = Field(None, description="Give it as `cursor` for the next page; absent on the last page.")
+    next: str | None = Field(
+        default=None, description="Give it as `cursor` for the next page; absent on the last page."
+    )

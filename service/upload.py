@@ -41,9 +41,15 @@ async def receive(body: AsyncIterator[bytes], target: Path, max_bytes: int, cont
     try:
         size, digest = await _write(body, temporary, max_bytes)
         if size == 0:
-            raise unusable("empty_file", "The file is empty", "The request body has no bytes; send the file as the raw body.")
+            raise unusable(
+                "empty_file",
+                "The file is empty",
+                "The request body has no bytes; send the file as the raw body.",
+            )
         if wanted is not None and digest != wanted:
-            detail = f"Content-Digest says {wanted.hex()}, but the sha-256 of what arrived is {digest.hex()}. Send it again."
+            detail = (
+                f"Content-Digest says {wanted.hex()}, but the sha-256 of what arrived is {digest.hex()}. Send it again."
+            )
             raise unusable("digest_mismatch", "The file did not arrive as it was sent", detail)
         return Received(temporary, size, digest)
     except BaseException:
@@ -69,7 +75,9 @@ async def _write(body: AsyncIterator[bytes], path: Path, max_bytes: int) -> tupl
                 if len(pending) >= PIECE:
                     await run_in_threadpool(flush)
         except ClientDisconnect:
-            raise Problem(400, "upload_cut_off", "The upload was cut off", "The client went away; nothing is kept.") from None
+            raise Problem(
+                400, "upload_cut_off", "The upload was cut off", "The client went away; nothing is kept."
+            ) from None
         await run_in_threadpool(flush)
     return size, digest.digest()
 

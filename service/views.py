@@ -21,9 +21,7 @@ SHARES = {
 
 def collection_view(collection: Collection, images: dict[str, int]) -> schemas.Collection:
     sha256 = collection.file_sha256.hex() if collection.file_sha256 else None
-    return schemas.Collection.model_validate(
-        {**_columns(collection), "file_sha256": sha256, "images": images}
-    )
+    return schemas.Collection.model_validate({**_columns(collection), "file_sha256": sha256, "images": images})
 
 
 def run_view(run: Run, stages: Sequence[tuple[Stage, float | None]]) -> schemas.Run:
@@ -79,9 +77,7 @@ def pair_view(row: Row[Any]) -> schemas.Pair:
 def export_view(export: Export, stage: Stage) -> schemas.Export:
     is_ready = export.state == JobState.SUCCEEDED
     download = f"/v1/exports/{export.id}/download" if is_ready else None
-    return schemas.Export.model_validate(
-        {**_columns(export), "progress": progress_of(stage), "download": download}
-    )
+    return schemas.Export.model_validate({**_columns(export), "progress": progress_of(stage), "download": download})
 
 
 def key_view(key: ApiKey) -> schemas.Key:

@@ -7,10 +7,12 @@ import billiard
 from celery.signals import worker_process_init, worker_shutting_down
 
 from service.config import Settings
+from service.processes import follow_parent
 from service.queue import make_celery
 from worker.lease import shutdown
 
 settings = Settings()
+follow_parent(settings)
 app = make_celery(settings.required_broker_url)
 app.set_current()
 app.conf.imports = ["worker.tasks"]

@@ -22,6 +22,8 @@ from worker.stages.context import StageContext, StageFailed
 log = logging.getLogger(__name__)
 
 HOUR = 3600
+
+
 @cache
 def engine() -> Engine:
     """One pool per process, made after the fork."""

@@ -34,7 +34,10 @@ def create(
 
 @router.get("", operation_id="listCollections", summary="Your collections, newest first")
 def index(
-    key: ReadKey, session: SessionDep, limit: Limit = 100, cursor_: Annotated[str | None, Query(alias="cursor")] = None
+    key: ReadKey,
+    session: SessionDep,
+    limit: Limit = 100,
+    cursor_: Annotated[str | None, Query(alias="cursor")] = None,
 ) -> schemas.Page[schemas.Collection]:
     before = cursor.decode("collections", cursor_, str) if cursor_ else None
     found = queries.newest_first(session, Collection, key.workspace_id, limit, before)
@@ -92,7 +95,11 @@ async def upload(
 
 @router.get("/{id}/rejects", operation_id="listRejects", summary="The rejected lines, with reasons")
 def rejects(
-    id: UUID, key: ReadKey, session: SessionDep, limit: Limit = 100, cursor_: Annotated[str | None, Query(alias="cursor")] = None
+    id: UUID,
+    key: ReadKey,
+    session: SessionDep,
+    limit: Limit = 100,
+    cursor_: Annotated[str | None, Query(alias="cursor")] = None,
 ) -> schemas.Page[schemas.Reject]:
     collection = queries.get_owned(session, Collection, id, key.workspace_id)
     after = cursor.decode("rejects", cursor_, int)[0] if cursor_ else 0

@@ -29,7 +29,11 @@ def ready(request: Request) -> dict[str, Any]:
     except SQLAlchemyError as error:
         detail = "The database does not answer or has no tables yet; `pairsift migrate` makes them."
         raise Problem(503, "not_ready", "Not ready", detail) from error
-    return {"status": "ok", "database": "up", "broker": "up" if _broker_is_up(state.settings.broker_url) else "down"}
+    return {
+        "status": "ok",
+        "database": "up",
+        "broker": "up" if _broker_is_up(state.settings.broker_url) else "down",
+    }
 
 
 def _broker_is_up(url: str) -> bool:

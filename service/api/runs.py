@@ -5,10 +5,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from model.config import describe_options
 from service import cursor, queries, runs, schemas, views
 from service.db.tables import Collection, Run
 from service.deps import IdempotencyHeader, ReadKey, SessionDep, WriteKey, once
+from service.options import describe_options
 
 router = APIRouter(prefix="/v1", tags=["runs"])
 

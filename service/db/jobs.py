@@ -108,9 +108,7 @@ def claim(session: Session, stage_id: int, owner: str, lease_seconds: float) -> 
     return Claim(stage_id, attempt, StageName(name), collection_id, run_id, export_id)
 
 
-def heartbeat(
-    session: Session, claim: Claim, lease_seconds: float, done: int, total: int, message: str | None
-) -> bool:
+def heartbeat(session: Session, claim: Claim, lease_seconds: float, done: int, total: int, message: str | None) -> bool:
     """Extend the lease and show progress; True when the user asked to cancel. Raises LeaseLost."""
     _fenced(
         session,
@@ -179,9 +177,7 @@ def cancel_run(session: Session, run: Run) -> None:
     """What waits is cancelled at once; what runs is told by its next heartbeat."""
     run.cancel_requested = True
     idle = (JobState.WAITING, JobState.QUEUED)
-    session.execute(
-        update(Stage).where(Stage.run_id == run.id, Stage.state.in_(idle)).values(state=JobState.CANCELLED)
-    )
+    session.execute(update(Stage).where(Stage.run_id == run.id, Stage.state.in_(idle)).values(state=JobState.CANCELLED))
     running = select(Stage.id).where(Stage.run_id == run.id, Stage.state == JobState.RUNNING)
     if session.scalar(running) is None:
         _end_run(session, run.id, JobState.CANCELLED, None)

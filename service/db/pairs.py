@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, literal_column, select
+from sqlalchemy import ColumnElement, Select, and_, literal_column, or_, select
 
 from service.db.states import Split
 from service.db.tables import Image, Pair, Run, Score
@@ -18,7 +18,14 @@ SCORE_COLUMNS = (
     Score.similarity,
     Score.is_clean,
 )
-IMAGE_COLUMNS = (Image.status, Image.error_class, Image.error_message, Image.width, Image.height, Image.sha256)
+IMAGE_COLUMNS = (
+    Image.status,
+    Image.error_class,
+    Image.error_message,
+    Image.width,
+    Image.height,
+    Image.sha256,
+)
 # What pages may be sorted by. Only judged pairs have a score to be sorted by.
 SORT_COLUMNS = {
     "row": Pair.row,
@@ -39,10 +46,13 @@ class PairSelection:
 
     @property
     def needs_score(self) -> bool:
-        return self.split in (Split.CLEAN, Split.NOISY) or (self.min_confidence, self.max_confidence) != (None, None)
+        return self.split in (Split.CLEAN, Split.NOISY) or (self.min_confidence, self.max_confidence) != (
+            None,
+            None,
+        )
 
 
-def select_pairs(run: Run, wanted: PairSelection, *, sorted_by_score: bool = False) -> Select[Any]:
+def select_pairs(run: Run, wanted: PairSelection, *, sorted_by_score: bool = False) -> "Select[*tuple[Any, ...]]":
     """Pairs of the run's collection with what is known of each; unordered."""
     judged_only = wanted.needs_score or sorted_by_score
     chosen = (
@@ -56,12 +66,11 @@ def select_pairs(run: Run, wanted: PairSelection, *, sorted_by_score: bool = Fal
 
 def after(column: Any, value: Any, row: int, *, is_descending: bool) -> ColumnElement[bool]:
     """Keyset: what comes after (value, row) in this order."""
-    if is_descending:
-        return (column < value) | ((column == value) & (Pair.row > row))
-    return (column > value) | ((column == value) & (Pair.row > row))
+    beyond = column < value if is_descending else column > value
+    return or_(beyond, and_(column == value, Pair.row > row))
 
 
-def select_pair(run: Run, uid: UUID) -> Select[Any]:
+def select_pair(run: Run, uid: UUID) -> "Select[*tuple[Any, ...]]":
     """All rows with this uid: a repeated pair keeps its rows."""
     return select_pairs(run, PairSelection()).where(Pair.uid == uid).order_by(Pair.row)
 

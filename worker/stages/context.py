@@ -1,7 +1,7 @@
 """What every stage function is given, and how it says that it cannot go on."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 from uuid import UUID
 
 from sqlalchemy import Engine
@@ -14,6 +14,8 @@ from service.db.session import transaction
 from service.db.tables import Collection, Export, Run
 from service.storage import Storage
 from worker.lease import Lease
+
+Row = TypeVar("Row", Collection, Run, Export)
 
 
 class StageFailed(Exception):
@@ -67,7 +69,7 @@ class StageContext:
     def run_config(self) -> RunConfig:
         return parse_run_config(self.run().config)
 
-    def _get(self, table: type[Any], key: UUID) -> Any:
+    def _get(self, table: type[Row], key: UUID) -> Row:
         with transaction(self.engine) as session:
             return session.get_one(table, key)
 

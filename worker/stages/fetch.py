@@ -1,12 +1,12 @@
 """URLs -> image bytes with a content hash. A row that fails has a class and a sentence; the others go on."""
 
-import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 
+from model.features import content_key
 from service.db.session import transaction
 from service.db.states import ImageStatus
 from service.db.tables import Image, Pair
@@ -29,7 +29,9 @@ def run(context: StageContext) -> None:
         while chunk := _next_rows(context, after):
             context.lease.check()
             urls = list(dict.fromkeys(url for _, url in chunk))
-            outcomes = dict(zip(urls, pool.map(lambda url: _fetch(context, fetcher, image_root, url), urls), strict=True))
+            outcomes = dict(
+                zip(urls, pool.map(lambda url: _fetch(context, fetcher, image_root, url), urls), strict=True)
+            )
             _store(context, [{"row": row, **outcomes[url]} for row, url in chunk])
             after, done = chunk[-1][0], done + len(chunk)
             context.lease.progress(done, total)
@@ -59,7 +61,7 @@ def _fetch(context: StageContext, fetcher: HttpFetcher, image_root: str | None, 
             data = read_file(path, context.settings.image_roots, context.settings.max_image_bytes)
         else:
             data = fetcher.get(url)
-        sha256 = hashlib.sha256(data).digest()
+        sha256 = content_key(data)
         if path is None and not context.storage.image(sha256).exists():
             with written_whole(context.storage.image(sha256)) as file:
                 file.write(data)
@@ -71,7 +73,12 @@ def _fetch(context: StageContext, fetcher: HttpFetcher, image_root: str | None, 
 def _failed(error_class: FetchClass, message: str) -> dict[str, Any]:
     # A NUL cannot be stored, and a message may quote a hostile URL at length.
     readable = message.replace("\0", "\ufffd")[:500]
-    return {"status": ImageStatus.FAILED, "sha256": None, "error_class": error_class, "error_message": readable}
+    return {
+        "status": ImageStatus.FAILED,
+        "sha256": None,
+        "error_class": error_class,
+        "error_message": readable,
+    }
 
 
 def _store(context: StageContext, outcomes: list[dict[str, Any]]) -> None:

@@ -21,10 +21,12 @@ def run(context: StageContext) -> None:
     collection = context.collection()
     path = context.storage.upload(collection.id)
     try:
-        layout = tsv.detect(path, **collection.read_options)
+        options = dict(collection.read_options)
+        allow_paths = options.pop("image_root", None) is not None
+        layout = tsv.detect(path, allow_paths=allow_paths, **options)
         with context.lease.completing() as session:
             lift_time_limit(session)
-            rows = tsv.read(path, layout, allow_paths=collection.read_options.get("allow_paths", False))
+            rows = tsv.read(path, layout, allow_paths=allow_paths)
             counts = _copy(context, session, collection, rows)
             _record(session, collection, layout, counts)
     except FileError as error:
@@ -44,9 +46,7 @@ def _copy(
                 if isinstance(item, Pair):
                     copy.write_row((collection.id, item.row, item.uid, item.url, item.caption, item.extra))
         rejects = [item for item in chunk if isinstance(item, Reject)]
-        with cursor.copy(
-            "COPY rejects (collection_id, row, byte_offset, reason, detail, text) FROM STDIN"
-        ) as copy:
+        with cursor.copy("COPY rejects (collection_id, row, byte_offset, reason, detail, text) FROM STDIN") as copy:
             for item in rejects:
                 copy.write_row((collection.id, item.row, item.offset, item.reason, item.detail, item.text))
         counts[""] += len(chunk) - len(rejects)

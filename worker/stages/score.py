@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ def run(context: StageContext) -> None:
 
 
 def save_scores(folder: Path, rows: npt.NDArray[np.int64], scores: Scores) -> None:
-    arrays = {field.name: np.asarray(getattr(scores, field.name)) for field in fields(scores)}
+    arrays: dict[str, Any] = {field.name: getattr(scores, field.name) for field in fields(scores)}
     with written_whole(folder / SCORES_FILE) as file:
         np.savez(file, row=rows, **arrays)
 

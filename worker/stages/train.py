@@ -1,18 +1,18 @@
 """Features of the collection's pairs -> trained networks, checkpointed every epoch in the run's folder."""
 
-import hashlib
 import os
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from model.encoders.base import load_encoder
 from sqlalchemy import select
 
 from model.config import MIN_PAIRS
-from model.encoders.base import load_encoder
-from model.engine import Engine, Pairs, Progress, Stopped, TrainingError
-from model.features import FeatureStore
+from model.engine import Engine, Progress, Stopped, TrainingError
+from model.features import FeatureStore, content_key, stack_keys
+from model.pairs import Pairs
 from service.db.session import transaction
 from service.db.states import ImageStatus
 from service.db.tables import Image, Pair
@@ -89,14 +89,14 @@ def _freeze_pairs(context: StageContext, path: Path) -> None:
         lift_time_limit(session)
         for row, sha256, caption in session.execute(chosen, execution_options={"yield_per": READ_CHUNK}):
             rows.append(row)
-            image_keys += sha256
-            caption_keys += hashlib.sha256(caption.encode()).digest()
+            image_keys += sha256 or b""
+            caption_keys += content_key(caption.encode())
     with written_whole(path) as file:
         np.savez(
             file,
             row=np.array(rows, np.int64),
-            image_key=np.frombuffer(image_keys, np.uint8).reshape(-1, 32),
-            caption_key=np.frombuffer(caption_keys, np.uint8).reshape(-1, 32),
+            image_key=stack_keys([bytes(image_keys)]),
+            caption_key=stack_keys([bytes(caption_keys)]),
         )
 
 

@@ -1,0 +1,70 @@
+"""pairsift clean"""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.export import format_of
+from cli.output import JsonFlag, give, say
+from cli.session import (
+    Column,
+    ImageRoot,
+    Method,
+    Options,
+    Seed,
+    connected,
+    export_file,
+    follow_run,
+    run_options,
+    upload_file,
+)
+from cli.stack import running_stack
+from cli.upload import describe
+from service.config import Settings
+
+
+def clean(
+    file: Annotated[Path, typer.Argument(help="CC-style TSV, plain or gzip.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the clean subset goes: .tsv, .jsonl or .parquet.")],
+    flagged: Annotated[Path | None, typer.Option(help="Where the flagged pairs go, if wanted.")] = None,
+    url_col: Column = None,
+    caption_col: Column = None,
+    image_root: ImageRoot = None,
+    method: Method = None,
+    seed: Seed = None,
+    settings: Options = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Clean a file in one go: upload, train, judge, download the clean subset.
+
+    Uses the service in PAIRSIFT_URL; without one, everything runs on this machine and ends with the command.
+    Paths in the URL column are looked up next to the file, or below --image-root."""
+    if not file.is_file():
+        raise typer.BadParameter(f"there is no file {file}")
+    wanted = Settings()
+    options = run_options(method, seed, settings)
+    root = str((image_root or file.parent).resolve()) if image_root or not wanted.url else None
+    with ExitStack() as stack:
+        if not wanted.url:
+            say("starting the embedded servers")
+            local = stack.enter_context(running_stack(wanted.model_copy(update={"port": 0})))
+            wanted = wanted.model_copy(update={"url": local.url, "key": local.key})
+        client = stack.enter_context(connected(wanted))
+        collection = upload_file(client, file, None, url_column=url_col, caption_column=caption_col, image_root=root)
+        say(describe(collection))
+        run = follow_run(client, client.start_run(collection.id, options))
+        made = export_file(client, run.id, out, format_of(out), split="clean")
+        if flagged:
+            export_file(client, run.id, flagged, format_of(flagged), split="noisy")
+    summary = run.summary or {}
+    text = (
+        f"{out}: {made.rows:,} clean of {summary['pairs']:,} pairs; {summary['noisy']:,} flagged, "
+        f"{summary['unscored']:,} without a readable image, estimated noise {summary['noise_estimate']:.1%}"
+    )
+    give(
+        {"run_id": str(run.id), "collection_id": str(collection.id), "out": str(out), **summary},
+        as_json,
+        text,
+    )

@@ -1,0 +1,43 @@
+"""The command `pairsift`: one small file per verb. Exit code 0 done, 1 failed, 2 wrong use."""
+
+import logging
+import sys
+
+import typer
+
+from cli import clean, demo, export, keys, migrate, run, serve, status, upload, worker
+from cli.output import complain
+from cli.stack import StackError
+from service.client import ApiProblem
+from service.embedded import EmbeddedError
+
+app = typer.Typer(
+    name="pairsift",
+    help="Cleans collections of web image-text pairs: learns from the noisy pairs themselves which ones match.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("demo")(demo.demo)
+app.command("serve")(serve.serve)
+app.command("clean")(clean.clean)
+app.command("upload")(upload.upload)
+app.command("run")(run.run)
+app.command("status")(status.status)
+app.command("export")(export.export)
+app.command("worker")(worker.worker)
+app.command("migrate")(migrate.migrate)
+app.add_typer(keys.app, name="keys")
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        app()
+    except (ApiProblem, EmbeddedError, StackError, OSError, RuntimeError) as error:
+        complain(str(error))
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
