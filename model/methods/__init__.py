@@ -1,0 +1,6 @@
+"""The registry: the method behind every name that model.config knows."""
+
+from model.methods.crcl import CRCL
+from model.training import Method
+
+METHODS: dict[str, type[Method]] = {"crcl": CRCL}

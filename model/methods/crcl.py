@@ -1,0 +1,62 @@
+"""CRCL: Qin et al. 2023, Cross-modal Active Complementary Learning with Self-refining Correspondence.
+
+Equation numbers are that paper's. Co-taught as our extension: the label that network k learns a pair with is
+refined by the predictions of the other network, so that neither confirms what it has itself memorised.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from model.config import CRCLConfig, RunConfig
+from model.losses import active, complementary, matching_probability
+from model.training import Look, Method, Phase, Scores, Step, divided_scores
+
+
+class CRCL(Method):
+    def __init__(self, config: RunConfig, pairs: int) -> None:
+        super().__init__(config, pairs)
+        assert isinstance(config.method_options, CRCLConfig)
+        self.options = config.method_options
+        self.labels = torch.ones(self.networks, pairs)  # y of Eq. 11, one row per network that learns with it
+        self.losses = torch.zeros(self.networks, pairs)
+        self.similarities = torch.zeros(self.networks, pairs)
+        self.updates = torch.tensor(0)
+
+    def phases(self) -> Iterable[Phase]:
+        for number, epochs in enumerate(self.options.piece_epochs, start=1):
+            frozen = self.options.freeze_epochs
+            if frozen:
+                yield Phase(f"piece {number}, labels frozen", frozen, fresh_networks=True, is_surveyed=False)
+            yield Phase(f"piece {number}", epochs, fresh_networks=not frozen)
+
+    def survey(self, phase: Phase, look: Look) -> None:
+        for k in range(self.networks):
+            seen = look(k, self._judge)  # (N, 3)
+            probability, self.losses[k], self.similarities[k] = seen.unbind(dim=1)
+            taught = self.other(k)
+            # Eq. 11: the first prediction replaces the initial label, later ones move it by momentum. The
+            # prediction is that of the whole previous epoch in evaluation mode, as the equation has it; the
+            # released code takes each batch's own under dropout.
+            beta = self.options.momentum if self.updates > 0 else 0.0
+            self.labels[taught] = beta * self.labels[taught] + (1 - beta) * probability
+        self.updates += 1
+
+    def loss(self, step: Step) -> Tensor:
+        batch = step.batches["all"]
+        label = self.labels[step.network][batch.rows].to(batch.similarity.device)
+        # Eq. 12. The zero is used here and not written back (the released code does): a label may recover.
+        label = label.masked_fill(label < self.options.noisy_below, 0.0)
+        temperature = self.options.temperature
+        direct = label * active(batch.similarity, batch.forbidden, temperature)
+        indirect = complementary(batch.similarity, batch.forbidden, temperature, q=1 - label)
+        return (direct + self.options.complementary_weight * indirect).mean()  # Eq. 8 and 9
+
+    def scores(self) -> Scores:
+        return divided_scores(list(self.losses), self.similarities.mean(dim=0), self.labels.mean(dim=0))
+
+    def _judge(self, similarity: Tensor, forbidden: Tensor) -> Tensor:
+        probability = matching_probability(similarity, forbidden, self.options.temperature)
+        loss = active(similarity, forbidden, self.options.temperature)
+        return torch.stack([probability, loss, similarity.diagonal()], dim=1)

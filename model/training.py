@@ -1,0 +1,136 @@
+"""What a method tells the engine and what it gets to see: Phase, Batch, Step, Method, Scores.
+
+A method holds its per-pair memory as plain tensors of length N in attributes; they are what is checkpointed.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from model.config import RunConfig
+from model.division import fit_mixture
+
+Floats = npt.NDArray[np.float32]
+
+# is_clean means a clean confidence above this.
+CLEAN_ABOVE = 0.5
+
+
+class TrainingError(Exception):
+    """Training cannot start or go on; the message says why and what to try."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of epochs with one loss."""
+
+    name: str
+    epochs: int
+    fresh_networks: bool = False  # start with newly drawn weights and new optimisers
+    is_surveyed: bool = True  # judge the collection before every epoch
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some pairs of one subset, as network k sees them now."""
+
+    rows: Tensor  # (B,) positions in the collection
+    similarity: Tensor  # (B, B), the given pairs on the diagonal
+    forbidden: Tensor  # (B, B), True where (i, j) is no negative
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of network `network`: a batch of every subset that is not empty, by the subset's name."""
+
+    phase: Phase
+    network: int
+    batches: dict[str, Batch]
+
+
+class Look(Protocol):
+    """Maps judge(similarity, forbidden) -> (B, ...) over all pairs, network in evaluation mode: (N, ...)."""
+
+    def __call__(self, network: int, judge: Callable[[Tensor, Tensor], Tensor]) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a run says of every pair; low is bad everywhere."""
+
+    clean_confidence: Floats  # (N,) in [0, 1]
+    confidence_a: Floats
+    confidence_b: Floats
+    rectified_correspondence: Floats
+    similarity: Floats  # cosine, in [-1, 1]
+    is_clean: npt.NDArray[np.bool_]
+    noise_rate: float  # estimated share of mismatched pairs
+    threshold: float
+
+
+class Method(ABC):
+    """One paper: the answers the engine asks for, in the order it asks."""
+
+    def __init__(self, config: RunConfig, pairs: int) -> None:
+        self.config = config
+        self.pairs = pairs
+        self.networks = config.networks
+
+    @abstractmethod
+    def phases(self) -> Iterable[Phase]:
+        """The course of the training."""
+
+    @abstractmethod
+    def survey(self, phase: Phase, look: Look) -> None:
+        """Judge the collection: before every epoch of a surveyed phase, and once after the last epoch."""
+
+    def subsets(self, phase: Phase, network: int) -> dict[str, Tensor]:
+        """Which pairs the network learns from in this epoch; the first subset sets its length."""
+        return {"all": torch.arange(self.pairs)}
+
+    @abstractmethod
+    def loss(self, step: Step) -> Tensor:
+        """The scalar to minimise."""
+
+    @abstractmethod
+    def scores(self) -> Scores:
+        """What the service stores, from what the last survey left."""
+
+    def other(self, network: int) -> int:
+        """The network that teaches this one: the other of two, or itself when alone."""
+        return self.networks - 1 - network
+
+    def state(self) -> dict[str, Tensor]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+
+def divided_scores(losses: Sequence[Tensor], similarities: Tensor, labels: Tensor) -> Scores:
+    """Scores from per-pair losses of every network, their mean similarity and the method's soft labels."""
+    each = [_confidence(loss) for loss in losses]
+    both = _confidence(torch.stack(list(losses)).mean(dim=0))
+    is_clean = both > CLEAN_ABOVE
+    return Scores(
+        clean_confidence=both,
+        confidence_a=each[0],
+        confidence_b=each[-1],
+        rectified_correspondence=labels.clamp(0, 1).numpy().astype(np.float32),
+        similarity=similarities.clamp(-1, 1).numpy().astype(np.float32),
+        is_clean=is_clean,
+        noise_rate=float(1 - both.mean(dtype=np.float64)),
+        threshold=CLEAN_ABOVE,
+    )
+
+
+def _confidence(losses: Tensor) -> Floats:
+    values = losses.double().numpy()
+    return fit_mixture(values).confidence(values).astype(np.float32)
