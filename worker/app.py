@@ -2,14 +2,19 @@
 
 import os
 import signal
+import warnings
 
 import billiard
+from celery.exceptions import SecurityWarning
 from celery.signals import worker_process_init, worker_shutting_down
 
 from service.config import Settings
 from service.processes import follow_parent
 from service.queue import make_celery
 from worker.lease import shutdown
+
+# Who runs the embedded stack as root knows it; messages are JSON with an id, so there is nothing to unpickle.
+warnings.filterwarnings("ignore", category=SecurityWarning)
 
 settings = Settings()
 follow_parent(settings)
