@@ -1,4 +1,4 @@
-"""The backgrounds a scene can have: where things stand on them, how they tint, and a cache of painted ones."""
+"""The backgrounds of scenes: where things stand on them, how they tint, and a cache of painted ones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,14 +42,19 @@ def _names(text: str) -> frozenset[str]:
 
 BACKGROUNDS: dict[str, Background] = {
     "sea": Background(other.sea, 0.86, 0.56, "waves", (_SKY, 0.0), _names("blue turquoise"), 0.86),
-    "beach": Background(other.beach, 0.88, 0.66, "pebbles", (_SKY, 0.0), _names("blue turquoise brown"), 0.74),
-    "meadow": Background(on_land.meadow, 0.88, 0.64, "grass", (_SKY, 0.0), _names("green"), None, _names("flower")),
+    "beach": Background(
+        other.beach, 0.88, 0.66, "pebbles", (_SKY, 0.0), _names("blue turquoise brown"), 0.74
+    ),
+    "meadow": Background(
+        on_land.meadow, 0.88, 0.64, "grass", (_SKY, 0.0), _names("green"), None, _names("flower")
+    ),
     "mountains": Background(on_land.mountains, 0.91, 0.8, "rocks", (_SKY, 0.04), _names("grey green"), 0.82),
     "desert": Background(
         on_land.desert, 0.88, 0.66, "sand", ((255, 214, 150), 0.05), _names("orange yellow brown")
     ),
     "snow": Background(
-        on_land.snow, 0.88, 0.66, "snowflakes", ((220, 232, 250), 0.06), _names("white grey"), None, _names("pine")
+        on_land.snow, 0.88, 0.66, "snowflakes", ((220, 232, 250), 0.06), _names("white grey"), None,
+        _names("pine")
     ),
     "city": Background(
         on_land.city, 0.93, 0.76, "paving", (_SKY, 0.03), _names("grey brown"), None, _names("house")
@@ -59,7 +64,8 @@ BACKGROUNDS: dict[str, Background] = {
         _names("tree pine"),
     ),
     "autumn": Background(
-        on_land.autumn, 0.88, 0.64, "leaves", ((240, 190, 120), 0.05), _names("orange brown yellow red"), None,
+        on_land.autumn, 0.88, 0.64, "leaves", ((240, 190, 120), 0.05), _names("orange brown yellow red"),
+        None,
         _names("tree"),
     ),
     "lavender": Background(
@@ -96,9 +102,7 @@ def painted(name: str, variant: int, size: int) -> Image.Image:
 
 def visibly_different(name: str) -> tuple[str, ...]:
     """Backgrounds nobody would call by this one's name."""
-    return tuple(
-        other_name for other_name in BACKGROUNDS if other_name != name and {name, other_name} not in _ALIKE
-    )
+    return tuple(other_name for other_name in BACKGROUNDS if other_name != name and {name, other_name} not in _ALIKE)
 
 
 _ALIKE: tuple[set[str], ...] = (

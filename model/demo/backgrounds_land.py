@@ -96,9 +96,7 @@ def forest(size: int, rng: Random) -> Image.Image:
         for _ in range(7 + 2 * (2 - layer)):
             x, wide = rng.uniform(0, size), size * (0.012 + 0.014 * layer) * rng.uniform(0.8, 1.3)
             foot = size * (0.62 + 0.05 * layer)
-            draw.polygon(
-                [(x - wide, foot), (x - wide * 0.6, 0), (x + wide * 0.6, 0), (x + wide, foot)], fill=bark
-            )
+            draw.polygon([(x - wide, foot), (x - wide * 0.6, 0), (x + wide * 0.6, 0), (x + wide, foot)], fill=bark)
         clouds(image, rng, lighter((30, 78 - 8 * layer, 48), 0.1 * (2 - layer)), 9, -0.05, 0.16, 230)
     land(image, ridge(rng, size, size * 0.7, size * 0.015), (84, 120, 58), (42, 74, 38))
     blades(image, rng, 0.72, 1.0, ((56, 98, 46), (118, 156, 74), (40, 76, 40)), 300)

@@ -87,9 +87,7 @@ def sunset(size: int, rng: Random) -> Image.Image:
 
 
 def night(size: int, rng: Random) -> Image.Image:
-    image = wash(
-        (size, size), ((0.0, (10, 14, 52)), (0.4, (34, 42, 104)), (0.62, (84, 82, 150)), (1.0, (60, 60, 120)))
-    )
+    image = wash((size, size), ((0.0, (10, 14, 52)), (0.4, (34, 42, 104)), (0.62, (84, 82, 150)), (1.0, (60, 60, 120))))
     clouds(image, rng, (90, 84, 160), 3, 0.1, 0.4, 60)
     dots(image, rng, 0.0, 0.56, ((255, 255, 240), (200, 214, 255), (255, 236, 180)), 120, 0.0045)
     draw = ImageDraw.Draw(image)

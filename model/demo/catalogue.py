@@ -53,7 +53,9 @@ _FAR, _FRONT, _SIDE, _SKY = "main side far", "main side front", "main side", "ma
 KINDS: dict[str, Kind] = {
     "house": _kind(buildings.house, "building", "ground", "LAND -city", "ANY", 1.16, _FAR),
     "castle": _kind(buildings.castle, "building", "ground", "LAND -city -rain", "ANY", 1.1, _FAR),
-    "lighthouse": _kind(buildings.lighthouse, "tower", "ground", "WATER night rain snow", "BRIGHT", 0.76, _FAR),
+    "lighthouse": _kind(
+        buildings.lighthouse, "tower", "ground", "WATER night rain snow", "BRIGHT", 0.76, _FAR
+    ),
     "windmill": _kind(buildings.windmill, "tower", "ground", "FIELDS desert snow", "ANY", 0.85, _FAR),
     "tent": _kind(buildings.tent, "tent", "ground", "LAND -city", "BRIGHT", 1.5, _FAR),
     "bridge": _kind(buildings.bridge, "bridge", "ground", "FIELDS forest snow", "ANY", 2.4, "main"),
@@ -67,11 +69,14 @@ KINDS: dict[str, Kind] = {
     "sailboat": _kind(craft.sailboat, "boat", "water", "WATER", "ANY", 1.1, _FAR),
     "steamship": _kind(craft.steamship, "boat", "water", "WATER -beach", "ANY", 2.05, _FAR),
     "submarine": _kind(craft.submarine, "submarine", "water", "underwater sea", "ANY", 2.1, _SIDE),
-    "rocket": _kind(craft.rocket, "rocket", "air", "space night desert mountains sunset snow", "ANY", 0.6, "main"),
+    "rocket": _kind(
+        craft.rocket, "rocket", "air", "space night desert mountains sunset snow", "ANY", 0.6, "main"
+    ),
     "plane": _kind(craft.plane, "plane", "air", "AIR", "BRIGHT", 2.2, _SKY),
     "hot_air_balloon": _kind(craft.hot_air_balloon, "balloon", "air", "AIR", "BRIGHT", 0.74, _SKY),
     "tree": _kind(
-        plants.tree, "tree", "ground", "LAND -desert -forest -autumn -snow", "green red orange pink yellow", 0.8, _FAR
+        plants.tree, "tree", "ground", "LAND -desert -forest -autumn -snow",
+        "green red orange pink yellow", 0.8, _FAR
     ),
     "pine": _kind(
         plants.pine, "tree", "ground", "LAND -desert -forest -beach -city", "green blue turquoise", 0.64, _FAR
@@ -86,18 +91,24 @@ KINDS: dict[str, Kind] = {
     "cat": _kind(animals.cat, "pet", "ground", "LAND space", "FUR", 0.8, _FRONT),
     "dog": _kind(animals.dog, "pet", "ground", "LAND space", "FUR", 1.5, _FRONT),
     "rabbit": _kind(animals.rabbit, "pet", "ground", "LAND -city -desert", "FUR", 0.64, _FRONT),
-    "sheep": _kind(animals.sheep, "herd", "ground", "FIELDS snow desert", "white black brown pink", 1.4, _SIDE),
+    "sheep": _kind(
+        animals.sheep, "herd", "ground", "FIELDS snow desert", "white black brown pink", 1.4, _SIDE
+    ),
     "elephant": _kind(animals.elephant, "herd", "ground", "LAND -city", "grey pink blue brown", 1.75, _SIDE),
     "bird": _kind(birds.bird, "bird", "air", "AIR forest", "ANY", 2.0, _SKY),
-    "owl": _kind(birds.owl, "bird", "ground", "LAND -beach -desert", "brown white grey blue purple", 0.86, _SIDE),
+    "owl": _kind(
+        birds.owl, "bird", "ground", "LAND -beach -desert", "brown white grey blue purple", 0.86, _SIDE
+    ),
     "penguin": _kind(
-        birds.penguin, "bird", "ground", "snow beach mountains night rain", "black blue grey purple", 0.82, _SIDE
+        birds.penguin, "bird", "ground", "snow beach mountains night rain", "black blue grey purple", 0.82,
+        _SIDE
     ),
     "butterfly": _kind(birds.butterfly, "insect", "air", "LAND -snow -rain -desert", "ANY", 1.24, _SKY),
     "snail": _kind(birds.snail, "insect", "ground", "LAND -snow -city", "ANY", 1.6, _FRONT),
     "fish": _kind(water_life.fish, "swimmer", "water", "underwater", "ANY", 2.0, _SIDE),
     "whale": _kind(
-        water_life.whale, "swimmer", "water", "underwater space sea sunset", "blue grey black white purple pink", 2.2,
+        water_life.whale, "swimmer", "water", "underwater space sea sunset",
+        "blue grey black white purple pink", 2.2,
         _SIDE,
     ),
     "turtle": _kind(
@@ -106,16 +117,21 @@ KINDS: dict[str, Kind] = {
     ),
     "octopus": _kind(water_life.octopus, "octopus", "water", "underwater sea", "BRIGHT", 1.4, _SIDE),
     "crab": _kind(
-        water_life.crab, "crab", "ground", "underwater beach sunset", "red orange blue purple yellow", 1.8, _FRONT
+        water_life.crab, "crab", "ground", "underwater beach sunset", "red orange blue purple yellow", 1.8,
+        _FRONT
     ),
     "duck": _kind(water_life.duck, "bird", "water", "WATER", "yellow white brown pink black", 1.5, _SIDE),
     "balloon": _kind(objects.balloon, "balloon", "air", "AIR space", "BRIGHT", 0.5, _SKY),
     "kite": _kind(objects.kite, "kite", "air", "AIR", "BRIGHT", 0.62, _SKY),
     "umbrella": _kind(objects.umbrella, "umbrella", "ground", "LAND", "ANY", 1.0, _SIDE),
-    "snowman": _kind(objects.snowman, "snowman", "ground", "snow mountains night city forest", "BRIGHT", 0.86, _FAR),
+    "snowman": _kind(
+        objects.snowman, "snowman", "ground", "snow mountains night city forest", "BRIGHT", 0.86, _FAR
+    ),
     "campfire": _kind(objects.campfire, "campfire", "ground", "LAND -city -rain", "", 1.2, _FRONT),
     "bench": _kind(objects.bench, "bench", "ground", "LAND", "ANY", 1.95, _SIDE),
-    "lamp_post": _kind(objects.lamp_post, "lamp", "ground", "LAND", "black red green blue white", 0.36, _SIDE),
+    "lamp_post": _kind(
+        objects.lamp_post, "lamp", "ground", "LAND", "black red green blue white", 0.36, _SIDE
+    ),
     "robot": _kind(objects.robot, "robot", "ground", "LAND space", "ANY", 0.94, _SIDE),
     "sun": _kind(sky.sun, "disc", "air", "DAY -forest", "", 1.05, "sky"),
     "moon": _kind(sky.moon, "disc", "air", "space night", "", 1.0, "sky"),

@@ -1,4 +1,4 @@
-"""Draw a scene at twice its size and halve it: a kept background, things from far to near, strokes in front."""
+"""Draw a scene at twice its size and halve it: background, things from far to near, strokes in front."""
 
 from random import Random
 

@@ -32,9 +32,7 @@ def shadow(draw: ImageDraw.ImageDraw, x: float, y: float, width: float, is_water
 
 
 def bubble(draw: ImageDraw.ImageDraw, x: float, y: float, r: float) -> None:
-    draw.ellipse(
-        (x - r, y - r, x + r, y + r), fill=(200, 240, 255, 60), outline=(226, 248, 255, 190), width=2
-    )
+    draw.ellipse((x - r, y - r, x + r, y + r), fill=(200, 240, 255, 60), outline=(226, 248, 255, 190), width=2)
 
 
 def finish(draw: ImageDraw.ImageDraw, style: str, size: int, rng: Random) -> None:

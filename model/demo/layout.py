@@ -99,9 +99,7 @@ def _sky(element: Element, kind: Kind, main: Element, rng: Random) -> list[Spot]
         step = (i - (element.count - 1) / 2) * 0.17
         x = min(max(side + step, 0.12), 0.88) if element.count < 3 else 0.2 + 0.3 * i
         y = 0.07 + height + rng.uniform(0.0, 0.05) + (0.05 if i % 2 else 0.0)
-        spots.append(
-            Spot(element, x + rng.uniform(-0.02, 0.02), y, height, 0.5 if element.kind != "cloud" else 0.7)
-        )
+        spots.append(Spot(element, x + rng.uniform(-0.02, 0.02), y, height, 0.5 if element.kind != "cloud" else 0.7))
     return spots
 
 
@@ -120,8 +118,7 @@ def _side(element: Element, kind: Kind, background: Background, rng: Random) -> 
     centre = 0.84 if element.place == "right" else 0.16
     step = min(0.12, height * kind.aspect * 0.8)
     return [
-        Spot(element, centre + (i - (many - 1) / 2) * step, foot + 0.03 * (i % 2), height, 0.15)
-        for i in range(many)
+        Spot(element, centre + (i - (many - 1) / 2) * step, foot + 0.03 * (i % 2), height, 0.15) for i in range(many)
     ]
 
 
@@ -130,6 +127,5 @@ def _front(element: Element, kind: Kind, main: Element, rng: Random) -> list[Spo
     height = _fit(kind, 0.21, 0.24, rng) * (1.0 if many == 1 else 0.85)
     start = {"left": 0.72, "right": 0.28}.get(main.place or "", rng.choice((0.25, 0.75)))
     return [
-        Spot(element, start + (i - (many - 1) / 2) * 0.15, 0.965 - 0.012 * (i % 2), height, 0.0)
-        for i in range(many)
+        Spot(element, start + (i - (many - 1) / 2) * 0.15, 0.965 - 0.012 * (i % 2), height, 0.0) for i in range(many)
     ]

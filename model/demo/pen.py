@@ -25,9 +25,7 @@ def smooth(points: tuple[Point, ...], steps: int = 5) -> tuple[Point, ...]:
             t = step / steps
             a, b = -0.5 * t + t * t - 0.5 * t**3, 1 - 2.5 * t * t + 1.5 * t**3
             c, d = 0.5 * t + 2 * t * t - 1.5 * t**3, -0.5 * t * t + 0.5 * t**3
-            curve.append(
-                (a * p0[0] + b * p1[0] + c * p2[0] + d * p3[0], a * p0[1] + b * p1[1] + c * p2[1] + d * p3[1])
-            )
+            curve.append((a * p0[0] + b * p1[0] + c * p2[0] + d * p3[0], a * p0[1] + b * p1[1] + c * p2[1] + d * p3[1]))
     return tuple(curve)
 
 
@@ -122,9 +120,7 @@ class Pen:
             for x, y in (path[0], path[-1]):
                 self.draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=tone)
 
-    def arc(
-        self, x: float, y: float, rx: float, ry: float, start: float, end: float, fill: RGB, width: float
-    ) -> None:
+    def arc(self, x: float, y: float, rx: float, ry: float, start: float, end: float, fill: RGB, width: float) -> None:
         """Degrees as Pillow counts them, clockwise from three o'clock, mirrored when the thing is."""
         if self.sign < 0:
             start, end = 180 - end, 180 - start

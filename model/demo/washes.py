@@ -26,8 +26,7 @@ def wash(size: tuple[int, int], stops: Stops) -> Image.Image:
 def ridge(rng: Random, width: int, base: float, swing: float, waves: int = 3) -> list[tuple[float, float]]:
     """A rolling line across the canvas, in pixels, made of a few sines."""
     parts = [
-        (rng.uniform(0.5, 1.0) / (k + 1), rng.uniform(0.6, 1.5) * (k + 1), rng.uniform(0, 6.3))
-        for k in range(waves)
+        (rng.uniform(0.5, 1.0) / (k + 1), rng.uniform(0.6, 1.5) * (k + 1), rng.uniform(0, 6.3)) for k in range(waves)
     ]
     points = []
     for x in range(0, width + 8, 8):
@@ -45,37 +44,24 @@ def land(image: Image.Image, line: list[tuple[float, float]], top: RGB, bottom: 
     image.paste(wash((width, height), ((0.0, top), (highest / height, top), (1.0, bottom))), mask=mask)
 
 
-def peaks(
-    image: Image.Image, rng: Random, base: float, tall: float, rock: RGB, snow: RGB, count: int = 4
-) -> None:
+def peaks(image: Image.Image, rng: Random, base: float, tall: float, rock: RGB, snow: RGB, count: int = 4) -> None:
     """Mountains with a lit and a shaded side and snow on top."""
     width, _ = image.size
     draw = ImageDraw.Draw(image)
-    centres = sorted(
-        ((i + rng.uniform(0.1, 0.9)) * width / count, tall * rng.uniform(0.6, 1.0)) for i in range(count)
-    )
+    centres = sorted(((i + rng.uniform(0.1, 0.9)) * width / count, tall * rng.uniform(0.6, 1.0)) for i in range(count))
     for x, height in sorted(centres, key=lambda peak: -peak[1]):
         half = height * rng.uniform(0.75, 1.0)
         top = (x, base - height)
         knee = (x + half * 0.12, base - height * 0.5)
-        draw.polygon(
-            [(x - half, base), top, knee, (x + half * 0.05, base)], fill=mix(rock, (255, 255, 255), 0.16)
-        )
-        draw.polygon(
-            [top, (x + half, base), (x + half * 0.05, base), knee], fill=mix(rock, (30, 30, 70), 0.22)
-        )
+        draw.polygon([(x - half, base), top, knee, (x + half * 0.05, base)], fill=mix(rock, (255, 255, 255), 0.16))
+        draw.polygon([top, (x + half, base), (x + half * 0.05, base), knee], fill=mix(rock, (30, 30, 70), 0.22))
         cap = 0.34
         left, right = (x - half * cap, base - height * (1 - cap)), (x + half * cap, base - height * (1 - cap))
-        jag = [
-            (x + half * t, base - height * (1 - cap * s))
-            for t, s in ((0.18, 0.75), (0.02, 1.15), (-0.16, 0.8))
-        ]
+        jag = [(x + half * t, base - height * (1 - cap * s)) for t, s in ((0.18, 0.75), (0.02, 1.15), (-0.16, 0.8))]
         draw.polygon([left, top, right, *jag], fill=snow)
 
 
-def clouds(
-    image: Image.Image, rng: Random, colour: RGB, count: int, low: float, high: float, alpha: int = 150
-) -> None:
+def clouds(image: Image.Image, rng: Random, colour: RGB, count: int, low: float, high: float, alpha: int = 150) -> None:
     """Soft clouds between two heights (shares of the canvas), blurred small and enlarged: much cheaper."""
     width, height = image.width // _SOFT, image.height // _SOFT
     mask = Image.new("L", (width, height), 0)
@@ -93,9 +79,7 @@ def clouds(
     _glaze(image, colour, mask.filter(ImageFilter.GaussianBlur(width / 75)))
 
 
-def halo(
-    image: Image.Image, centre: tuple[float, float], radius: float, colour: RGB, strength: float = 0.8
-) -> None:
+def halo(image: Image.Image, centre: tuple[float, float], radius: float, colour: RGB, strength: float = 0.8) -> None:
     """Light that fades out around a point; places are shares of the canvas."""
     width, height = image.width // _SOFT, image.height // _SOFT
     x = (np.arange(width) / width - centre[0])[None, :]
@@ -129,9 +113,7 @@ def blades(
         draw.line((x, y, x + lean, y - reach), fill=rng.choice(colours), width=2)
 
 
-def ripples(
-    image: Image.Image, rng: Random, low: float, high: float, colours: Sequence[RGB], count: int
-) -> None:
+def ripples(image: Image.Image, rng: Random, low: float, high: float, colours: Sequence[RGB], count: int) -> None:
     """Flat strokes that grow towards the viewer: waves, wind on sand, tyre marks on snow."""
     width, height = image.size
     draw = ImageDraw.Draw(image)

@@ -16,9 +16,7 @@ def balloon(pen: Pen) -> None:
 def kite(pen: Pen) -> None:
     pen.line(((0, 0.4), (-0.12, 0.26), (0.02, 0.14), (-0.1, 0.0)), lighter(INK, 0.3), 0.014)
     for x, y in ((-0.11, 0.27), (0.01, 0.14), (-0.09, 0.02)):
-        pen.poly(
-            ((x - 0.07, y + 0.04), (x + 0.07, y - 0.04), (x + 0.07, y + 0.04), (x - 0.07, y - 0.04)), LAMP
-        )
+        pen.poly(((x - 0.07, y + 0.04), (x + 0.07, y - 0.04), (x + 0.07, y + 0.04), (x - 0.07, y - 0.04)), LAMP)
     top, right, foot, left = (0.0, 1.0), (0.3, 0.72), (0.0, 0.36), (-0.3, 0.72)
     middle = (0.0, 0.72)
     pale = lighter(pen.colour, 0.5) if sum(pen.colour) < 640 else (206, 214, 226)
