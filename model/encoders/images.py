@@ -1,0 +1,95 @@
+"""Bytes from strangers -> an RGB picture, or an ImageError that says why not. Four formats, a cap on pixels."""
+
+import io
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
+MAX_PIXELS = 50_000_000  # 150 MB once decoded; below the size at which Pillow itself begins to warn
+
+# Between one and two times its own limit Pillow only warns; a file like that is never wanted here.
+warnings.filterwarnings("error", category=Image.DecompressionBombWarning)
+
+Reason = Literal["not_an_image", "truncated", "too_many_pixels"]
+
+_ORIENTATION_TAG = 0x0112
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+@dataclass(frozen=True)
+class OpenedImage:
+    image: Image.Image  # RGB, upright
+    width: int  # as one sees it, before any resizing
+    height: int
+
+
+class ImageError(ValueError):
+    """The bytes give no picture; `reason` is a short code, the message is for a person."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def open_image(data: bytes) -> OpenedImage:
+    """Decode safely: format and size are checked on the header, before any pixel is unpacked."""
+    try:
+        image = Image.open(io.BytesIO(data), formats=FORMATS)
+        _check_size(image)
+        image.load()
+        picture = _upright(_rgb(image))
+    except (ImageError, MemoryError):
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise ImageError("too_many_pixels", str(error)) from error
+    except Exception as error:  # Pillow's decoders raise nearly every kind on damaged bytes
+        if _begins_like_an_image(data):
+            raise ImageError("truncated", f"The image is cut short or damaged: {error}") from error
+        raise ImageError("not_an_image", "The bytes are no JPEG, PNG, WEBP or GIF image.") from error
+    return OpenedImage(picture, *picture.size)
+
+
+def _check_size(image: Image.Image) -> None:
+    if image.width * image.height > MAX_PIXELS:
+        raise ImageError(
+            "too_many_pixels", f"{image.width} x {image.height} pixels; at most {MAX_PIXELS:,} are decoded."
+        )
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    if image.mode.startswith("I"):
+        # 16-bit grey: Pillow's own conversion clips at 255 and leaves a white picture.
+        grey = np.clip(np.asarray(image), 0, 65_535) // 256
+        return Image.fromarray(grey.astype(np.uint8)).convert("RGB")
+    if image.has_transparency_data:
+        layer = image.convert("RGBA")
+        white = Image.new("RGBA", layer.size, "white")
+        return Image.alpha_composite(white, layer).convert("RGB")
+    return image.convert("RGB")
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    try:
+        orientation = image.getexif().get(_ORIENTATION_TAG)
+    except Exception:  # a damaged EXIF block does not make the picture unusable
+        return image
+    turn = _TURNS.get(orientation) if isinstance(orientation, int) else None
+    return image if turn is None else image.transpose(turn)
+
+
+def _begins_like_an_image(data: bytes) -> bool:
+    return data.startswith((b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a")) or (
+        data.startswith(b"RIFF") and data[8:12] == b"WEBP"
+    )
