@@ -81,7 +81,7 @@ BACKGROUNDS: dict[str, Background] = {
         is_day=False,
     ),
     "night": Background(
-        other.night, 0.88, 0.7, "dark_grass", ((24, 28, 84), 0.2), _names("black blue purple"), is_day=False
+        other.night, 0.88, 0.7, "dark_grass", ((24, 28, 84), 0.15), _names("black blue purple"), is_day=False
     ),
     "rain": Background(
         other.rain, 0.88, 0.67, "raindrops", ((120, 132, 144), 0.1), _names("grey green"), is_day=False

@@ -91,7 +91,7 @@ class _Caption:
         things = self.others()
         main = self.main()
         listed = _listed([main, *things]) if self.say.chance(0.7) else _listed([*things, main])
-        link = self.say.pick("with", "featuring", "and", "where you find", "complete with", "with", "home to")
+        link = self.say.pick("with", "featuring", "and", "where you find", "complete with", "with", "showing off")
         setting = self.say.setting(bare=self.say.chance(0.4))
         if self.say.chance(0.3):
             return f"{setting} {self.say.pick('scene', 'view', 'picture', 'landscape', 'background')} {link} {listed}"

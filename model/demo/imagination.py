@@ -4,10 +4,8 @@ from random import Random
 
 from model.demo.backgrounds import BACKGROUNDS
 from model.demo.catalogue import KINDS, at_home, colours_for
-from model.demo.scenes import Element, Place, Scene
+from model.demo.scenes import COUNTS, Element, Place, Scene
 
-SEVERAL = 5
-_COUNTS = (1, 2, 3, SEVERAL)
 _MAIN_WEIGHTS = (74, 11, 8, 7)
 _FLOCKING = frozenset(
     ("bird", "butterfly", "cloud", "flower", "mushroom", "tree", "pine", "fish", "sheep", "balloon", "duck")
@@ -18,7 +16,7 @@ def imagine(rng: Random, seed: str) -> Scene:
     """A scene from this source of chance; `seed` is kept for drawing it."""
     background = rng.choice(tuple(BACKGROUNDS))
     main_kind = rng.choice(at_home(background, "main"))
-    count = rng.choices(_COUNTS, _MAIN_WEIGHTS)[0]
+    count = rng.choices(COUNTS, _MAIN_WEIGHTS)[0]
     places: tuple[Place, ...] = ("left", "middle", "right")
     place = rng.choice(places) if count == 1 else None
     main = Element(main_kind, _colour(rng, main_kind, background), count, place)

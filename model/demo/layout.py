@@ -47,7 +47,7 @@ def _fit(kind: Kind, height: float, width: float, rng: Random) -> float:
 
 def _foot(kind: Kind, background: Background, height: float) -> float:
     if kind.level == "air":
-        return 0.5 + height * 0.5
+        return 0.46 + height * 0.5
     if kind.level == "water" and background.water is not None:
         return max(background.water, 0.16 + height)
     return background.ground
@@ -60,7 +60,7 @@ def _main(element: Element, kind: Kind, background: Background, rng: Random) -> 
     width = height * kind.aspect
     if element.count == 1:
         x = min(
-            max(_CENTRE[element.place or "middle"] + rng.uniform(-0.03, 0.03), width * 0.5 + 0.01),
+            max(_CENTRE.get(element.place or "", 0.5) + rng.uniform(-0.03, 0.03), width * 0.5 + 0.01),
             0.99 - width * 0.5,
         )
         return [Spot(element, x, foot + rng.uniform(-0.015, 0.015), height, 0.2)]
@@ -94,12 +94,14 @@ def _sky(element: Element, kind: Kind, main: Element, rng: Random) -> list[Spot]
     if element.kind == "rainbow":
         return [Spot(element, rng.uniform(0.4, 0.6), 0.6, 0.44, 0.95)]
     side = {"left": 0.8, "right": 0.2}.get(main.place or "", rng.choice((0.16, 0.84)))
+    step = max(0.17, height * kind.aspect * 1.1)
+    reach = step * (element.count - 1) / 2 + height * kind.aspect / 2 + 0.02
+    first = min(max(side, reach), 1 - reach) - step * (element.count - 1) / 2
     spots = []
     for i in range(element.count):
-        step = (i - (element.count - 1) / 2) * 0.17
-        x = min(max(side + step, 0.12), 0.88) if element.count < 3 else 0.2 + 0.3 * i
+        x = first + step * i
         y = 0.07 + height + rng.uniform(0.0, 0.05) + (0.05 if i % 2 else 0.0)
-        spots.append(Spot(element, x + rng.uniform(-0.02, 0.02), y, height, 0.5 if element.kind != "cloud" else 0.7))
+        spots.append(Spot(element, x + rng.uniform(-0.01, 0.01), y, height, 0.5 if element.kind != "cloud" else 0.7))
     return spots
 
 

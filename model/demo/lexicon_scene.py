@@ -98,7 +98,7 @@ SETTINGS: dict[str, SettingWords] = {
                            "on|down on|near", "near|above|close to", "near|above",
                            "in the ocean depths|under water|beneath the surface|underwater|"
                            "among bubbles|deep below the surface"),
-    "sunset": _setting("sunset|orange sunset|evening sky|glowing sunset|sunset sky",
+    "sunset": _setting("sunset|blazing sunset|evening sky|glowing sunset|sunset sky",
                        "fiery|purple|glowing|golden|warm",
                        "in front of|against|before", "against|in front of", "against|in front of",
                        "at dusk|in the evening|at sundown|at the end of the day|at twilight"),

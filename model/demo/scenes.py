@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+SEVERAL = 5
+COUNTS = (1, 2, 3, SEVERAL)
 Place = Literal["left", "middle", "right", "far", "front", "sky"]
 
 
@@ -14,6 +16,10 @@ class Element:
     colour: str | None = None
     count: int = 1
     place: Place | None = None
+
+    def __post_init__(self) -> None:
+        if self.count not in COUNTS:
+            raise ValueError(f"count must be one of {COUNTS}, not {self.count}")
 
 
 @dataclass(frozen=True)
