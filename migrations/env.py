@@ -14,8 +14,10 @@ MIGRATION_LOCK = 7_120_001
 def migrate(connection: Connection) -> None:
     context.configure(connection=connection, target_metadata=tables.Base.metadata, compare_type=True)
     with context.begin_transaction():
-        connection.execute(text("SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = 0"))
+        # Waiting for another migration may take long; waiting for a table in use would stop all its readers.
+        connection.execute(text("SET LOCAL statement_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
+        connection.execute(text("SET LOCAL lock_timeout = '10s'"))
         context.run_migrations()
 
 

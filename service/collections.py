@@ -1,12 +1,13 @@
 """What the collection endpoints do."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from fastapi.security import HTTPAuthorizationCredentials
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
 from service import queries, schemas, views
@@ -59,14 +60,23 @@ def accept_file(
 
 def delete_collection(session: Session, key: ApiKey, id: UUID, storage: Storage) -> None:
     collection = queries.get_owned(session, Collection, id, key.workspace_id, lock=True)
+    busy = queries.running_stage(session, id)
+    if busy is not None:
+        detail = f"A worker is busy with its stage '{busy}'; cancel its runs or wait, then delete it."
+        raise conflict("collection_busy", "The collection is in use", detail)
     runs, exports = queries.ids_below(session, collection.id)
     session.delete(collection)
-    session.flush()
-    storage.upload(id).unlink(missing_ok=True)
-    for run_id in runs:
-        shutil.rmtree(storage.run(run_id), ignore_errors=True)
-    for export_id in exports:
-        storage.export(export_id).unlink(missing_ok=True)
+    files = [storage.upload(id), *map(storage.export, exports)]
+    folders = [storage.run(run_id) for run_id in runs]
+    event.listen(session, "after_commit", lambda _: _remove(files, folders), once=True)
+
+
+def _remove(files: Sequence[Path], folders: Sequence[Path]) -> None:
+    """Only when the rows are gone for good."""
+    for file in files:
+        file.unlink(missing_ok=True)
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _open_for_upload(session: Session, credentials: Credentials, id: UUID, *, lock: bool = False) -> Collection:

@@ -88,9 +88,12 @@ class Settings(BaseSettings):
 
 def child_environment(settings: Settings) -> dict[str, str]:
     """The environment for a child process that shall see exactly these settings."""
+    plain = {"database_url": "DATABASE_URL", "broker_url": "BROKER_URL", "xdg_data_home": "XDG_DATA_HOME"}
     environment = dict(os.environ)
-    for name, value in settings.model_dump(exclude_none=True).items():
-        text = os.pathsep.join(map(str, value)) if isinstance(value, tuple) else str(value)
-        plain = {"database_url": "DATABASE_URL", "broker_url": "BROKER_URL", "xdg_data_home": "XDG_DATA_HOME"}
-        environment[plain.get(name, f"PAIRSIFT_{name.upper()}")] = text
+    for name, value in settings.model_dump().items():
+        variable = plain.get(name, f"PAIRSIFT_{name.upper()}")
+        if value is None:
+            environment.pop(variable, None)
+        else:
+            environment[variable] = os.pathsep.join(map(str, value)) if isinstance(value, tuple) else str(value)
     return environment

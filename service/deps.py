@@ -1,12 +1,15 @@
 """Annotated dependencies: the session, the caller's key with a scope, and small parameters."""
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from service import keys
@@ -72,11 +75,21 @@ IdempotencyHeader = Annotated[
 ]
 
 
-def once(session: Session, key: ApiKey, idempotency_key: str | None, request: str, make: Callable[[], UUID]) -> UUID:
+def once(
+    session: Session,
+    key: ApiKey,
+    idempotency_key: str | None,
+    request: str,
+    body: BaseModel,
+    make: Callable[[], UUID],
+) -> UUID:
     """Run `make` once for this Idempotency-Key; afterwards return what it made. Another body is a conflict."""
     if idempotency_key is None:
         return make()
-    fingerprint = hashlib.sha256(request.encode()).digest()
+    # Two requests with one key at the same time: the second waits here until the first has committed.
+    lock = func.hashtextextended(f"{key.workspace_id} {idempotency_key}", 0)
+    session.execute(select(func.pg_advisory_xact_lock(lock)))
+    fingerprint = hashlib.sha256(f"{request} {json.dumps(body.model_dump(), sort_keys=True)}".encode()).digest()
     known = session.get(IdempotencyKey, (key.workspace_id, idempotency_key))
     if known is None:
         made = make()

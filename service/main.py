@@ -61,6 +61,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     state = app.state
     follow_parent(state.settings)
+    state.storage.root.mkdir(parents=True, exist_ok=True)
     if not state.settings.is_loopback:
         with transaction(state.engine) as session:
             if not keys.any_key(session):

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from service.db import pairs
-from service.db.states import StageName
+from service.db.states import JobState
 from service.db.tables import Collection, Export, Image, Pair, Reject, Run, Stage
 from service.problems import not_found
 
@@ -16,7 +16,8 @@ Owned = TypeVar("Owned", Collection, Run, Export)
 
 
 def get_owned(session: Session, table: type[Owned], id: UUID, workspace_id: UUID, *, lock: bool = False) -> Owned:
-    found = session.get(table, id, with_for_update=True if lock else None)
+    # FOR NO KEY UPDATE: bulk work below this row (an ingest, a publish) holds a share of its key for minutes.
+    found = session.get(table, id, with_for_update={"key_share": True} if lock else None)
     if found is None or found.workspace_id != workspace_id:
         raise not_found(table.__name__.lower())
     return found
@@ -30,10 +31,10 @@ def newest_first(
     before: list[Any] | None,
     *conditions: Any,
 ) -> Sequence[Owned]:
+    """`before` is the (created_at, id) where the last page ended."""
     chosen = select(table).where(table.workspace_id == workspace_id, *conditions)
     if before is not None:
-        last = select(table.created_at, table.id).where(table.id == UUID(before[0])).subquery()
-        chosen = chosen.join(last, (table.created_at, table.id) < (last.c.created_at, last.c.id))  # type: ignore[operator]
+        chosen = chosen.where(tuple_(table.created_at, table.id) < tuple_(*before))
     return session.scalars(chosen.order_by(table.created_at.desc(), table.id.desc()).limit(limit)).all()
 
 
@@ -52,19 +53,18 @@ def stages(session: Session, run_id: UUID) -> Sequence[tuple[Stage, float | None
     """A run's stages in order, each with the seconds it has taken so far by the database's clock."""
     seconds = func.extract("epoch", func.coalesce(Stage.finished_at, func.now()) - Stage.started_at)
     chosen = select(Stage, seconds).where(Stage.run_id == run_id).order_by(Stage.position)
-    return [(stage, None if taken is None else float(taken)) for stage, taken in session.execute(chosen)]
+    # Not below zero: a stage may have started after this transaction did.
+    return [(stage, None if taken is None else max(0.0, float(taken))) for stage, taken in session.execute(chosen)]
 
 
 def export_stage(session: Session, export_id: UUID) -> Stage:
     return session.scalars(select(Stage).where(Stage.export_id == export_id)).one()
 
 
-def is_ingesting(session: Session, collection_id: UUID) -> bool:
-    unfinished = ("queued", "running")
-    chosen = select(Stage.id).where(
-        Stage.collection_id == collection_id, Stage.name == StageName.INGEST, Stage.state.in_(unfinished)
-    )
-    return session.scalar(chosen.limit(1)) is not None
+def running_stage(session: Session, collection_id: UUID) -> str | None:
+    """The name of a stage that a worker has in its hands, for the collection or one of its runs."""
+    running = select(Stage.name).where(Stage.collection_id == collection_id, Stage.state == JobState.RUNNING)
+    return session.scalar(running.limit(1))
 
 
 def page_of_pairs(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from celery import Celery
 from kombu.exceptions import OperationalError
 from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
 
 from service.db.jobs import Wakeup, mark_announced
 from service.db.session import transaction
@@ -45,7 +46,8 @@ def task_name(wakeup: Wakeup) -> str:
 
 
 def announce(app: Celery, engine: Engine, wakeups: Sequence[Wakeup]) -> int:
-    """Send messages for stages that are committed; return how many went out."""
+    """Send messages for stages that are committed; return how many went out. It never fails: what was accepted
+    stands, and what could not be told or noted here is told again by the reconcile loop."""
     sent: list[int] = []
     try:
         for wakeup in wakeups:
@@ -54,6 +56,13 @@ def announce(app: Celery, engine: Engine, wakeups: Sequence[Wakeup]) -> int:
     except (OperationalError, OSError) as error:
         log.warning("the broker is not reachable, %d wake-ups are left for later: %s", len(wakeups) - len(sent), error)
     if sent:
+        _note(engine, sent)
+    return len(sent)
+
+
+def _note(engine: Engine, sent: list[int]) -> None:
+    try:
         with transaction(engine) as session:
             mark_announced(session, sent)
-    return len(sent)
+    except DBAPIError as error:
+        log.warning("%d wake-ups were sent but not noted, and will be sent again: %s", len(sent), error)

@@ -1,10 +1,10 @@
 """Request and response shapes, with the descriptions and examples that OpenAPI shows."""
 
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from service.db.states import CollectionState, JobState, Scope, Split, StageName
 
@@ -13,6 +13,15 @@ UID = Field(
     examples=["9f86d081884c7d659a2feaa0c55ad015"],
 )
 Confidence = Field(description="0 to 1, low is bad.", ge=0, le=1)
+
+
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not contain a NUL character")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_storable)]  # PostgreSQL cannot store every string that JSON can carry
 
 
 class Request(BaseModel):
@@ -28,15 +37,15 @@ class Failure(BaseModel):
 
 
 class CollectionCreate(Request):
-    name: str = Field(default="collection", min_length=1, max_length=200, examples=["cc3m sample"])
-    url_column: int | str | None = Field(
+    name: Text = Field(default="collection", min_length=1, max_length=200, examples=["cc3m sample"])
+    url_column: int | Text | None = Field(
         default=None, description="Number from 0, or name in the header; else detected."
     )
-    caption_column: int | str | None = Field(
+    caption_column: int | Text | None = Field(
         default=None, description="Number from 0, or name in the header; else detected."
     )
     header: bool | None = Field(default=None, description="Whether the first line names the columns; else detected.")
-    image_root: str | None = Field(
+    image_root: Text | None = Field(
         default=None,
         description="A folder on the worker's machine. With it, the URL column may hold paths of image files "
         "below this folder.",
@@ -145,7 +154,7 @@ class PairFilter(Request):
     split: Split | None = Field(default=None, description="`clean`, `noisy` or `unscored`; all pairs when absent.")
     min_confidence: float | None = Field(default=None, ge=0, le=1)
     max_confidence: float | None = Field(default=None, ge=0, le=1)
-    text: str | None = Field(default=None, max_length=200, description="Part of the caption, in any case.")
+    text: Text | None = Field(default=None, max_length=200, description="Part of the caption, in any case.")
 
 
 class ExportCreate(PairFilter):
@@ -174,9 +183,9 @@ class Export(BaseModel):
 
 
 class KeyCreate(Request):
-    name: str = Field(min_length=1, max_length=100, examples=["laptop"])
+    name: Text = Field(min_length=1, max_length=100, examples=["laptop"])
     scopes: list[Scope] = Field(min_length=1, examples=[["write"]])
-    days: int | None = Field(default=None, ge=1, description="How long it is valid; for ever when absent.")
+    days: int | None = Field(default=None, ge=1, le=36500, description="How long it is valid; for ever when absent.")
 
 
 class Key(BaseModel):

@@ -26,8 +26,9 @@ def create(
     response: Response,
     idempotency_key: IdempotencyHeader = None,
 ) -> schemas.Collection:
-    request = f"POST /v1/collections {body.model_dump_json()}"
-    id = once(session, key, idempotency_key, request, lambda: create_collection(session, key, body))
+    id = once(
+        session, key, idempotency_key, "POST /v1/collections", body, lambda: create_collection(session, key, body)
+    )
     response.headers["Location"] = f"/v1/collections/{id}"
     return _view(session, key, id)
 
@@ -39,10 +40,11 @@ def index(
     limit: Limit = 100,
     cursor_: Annotated[str | None, Query(alias="cursor")] = None,
 ) -> schemas.Page[schemas.Collection]:
-    before = cursor.decode("collections", cursor_, str) if cursor_ else None
-    found = queries.newest_first(session, Collection, key.workspace_id, limit, before)
-    following = cursor.encode("collections", str(found[-1].id)) if len(found) == limit else None
-    return schemas.Page(items=[views.collection_view(item, {}) for item in found], next=following)
+    before = cursor.decode("collections", cursor_, cursor.moment, cursor.identity) if cursor_ else None
+    found = queries.newest_first(session, Collection, key.workspace_id, limit + 1, before)
+    page, last = cursor.cut(found, limit)
+    following = cursor.encode("collections", last.created_at.isoformat(), str(last.id)) if last else None
+    return schemas.Page(items=[views.collection_view(item, {}) for item in page], next=following)
 
 
 @router.get("/{id}", operation_id="getCollection", summary="State, counts by reason, detected columns")
@@ -78,7 +80,9 @@ async def upload(
     content_digest: Annotated[
         str | None, Header(description="RFC 9530, e.g. `sha-256=:base64:`; checked when given.")
     ] = None,
-    file_name: Annotated[str | None, Query(max_length=200)] = None,
+    file_name: Annotated[
+        schemas.Text | None, Query(max_length=200, description="For people; the content decides what it is.")
+    ] = None,
 ) -> schemas.Collection:
     """The raw body is the file: CC-style TSV (`caption TAB url` or `url TAB caption`), plain or gzip. It is
     read in the background; poll the collection until it is `ready` or `failed`."""
@@ -102,10 +106,10 @@ def rejects(
     cursor_: Annotated[str | None, Query(alias="cursor")] = None,
 ) -> schemas.Page[schemas.Reject]:
     collection = queries.get_owned(session, Collection, id, key.workspace_id)
-    after = cursor.decode("rejects", cursor_, int)[0] if cursor_ else 0
-    found = queries.rejects(session, collection.id, after, limit)
-    following = cursor.encode("rejects", found[-1].row) if len(found) == limit else None
-    items = [schemas.Reject.model_validate(item, from_attributes=True) for item in found]
+    after = cursor.decode(f"rejects {id}", cursor_, cursor.whole)[0] if cursor_ else 0
+    page, last = cursor.cut(queries.rejects(session, collection.id, after, limit + 1), limit)
+    following = cursor.encode(f"rejects {id}", last.row) if last else None
+    items = [schemas.Reject.model_validate(item, from_attributes=True) for item in page]
     return schemas.Page(items=items, next=following)
 
 

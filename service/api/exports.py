@@ -9,6 +9,7 @@ from service import queries, runs, schemas, views
 from service.db.states import JobState
 from service.db.tables import Export
 from service.deps import IdempotencyHeader, ReadKey, SessionDep, WriteKey, once
+from service.download import file_response
 from service.problems import conflict
 
 router = APIRouter(prefix="/v1", tags=["exports"])
@@ -29,8 +30,8 @@ def create(
     response: Response,
     idempotency_key: IdempotencyHeader = None,
 ) -> schemas.Export:
-    request = f"POST /v1/runs/{id}/exports {body.model_dump_json()}"
-    export_id = once(session, key, idempotency_key, request, lambda: runs.create_export(session, key, id, body))
+    request = f"POST /v1/runs/{id}/exports"
+    export_id = once(session, key, idempotency_key, request, body, lambda: runs.create_export(session, key, id, body))
     response.headers["Location"] = f"/v1/exports/{export_id}"
     response.headers["Retry-After"] = "1"
     return _view(session, queries.get_owned(session, Export, export_id, key.workspace_id))
@@ -48,15 +49,9 @@ def download(id: UUID, key: ReadKey, session: SessionDep, request: Request) -> R
     if export.state != JobState.SUCCEEDED:
         detail = f"The export is '{export.state}'; poll GET /v1/exports/{id} until it has succeeded."
         raise conflict("export_not_ready", "The file is not ready", detail)
-    etag = f'"{export.sha256}"'
-    if request.headers.get("If-None-Match") == etag:
-        return Response(status_code=304, headers={"ETag": etag})
-    return FileResponse(
-        request.app.state.storage.export(id),
-        media_type=MEDIA_TYPES[export.format],
-        filename=f"pairsift-{export.run_id}-{export.filter.get('split', 'all')}.{export.format}",
-        headers={"ETag": etag},
-    )
+    path = request.app.state.storage.export(id)
+    name = f"pairsift-{export.run_id}-{export.filter.get('split', 'all')}.{export.format}"
+    return file_response(request, path, export.sha256 or "", MEDIA_TYPES[export.format], name)
 
 
 def _view(session: SessionDep, export: Export) -> schemas.Export:

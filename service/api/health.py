@@ -1,5 +1,6 @@
 """Liveness and readiness; open to everybody, and telling nothing about the data."""
 
+import os
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -29,6 +30,8 @@ def ready(request: Request) -> dict[str, Any]:
     except SQLAlchemyError as error:
         detail = "The database does not answer or has no tables yet; `pairsift migrate` makes them."
         raise Problem(503, "not_ready", "Not ready", detail) from error
+    if not os.access(state.storage.root, os.R_OK | os.W_OK | os.X_OK) or not state.storage.root.is_dir():
+        raise Problem(503, "not_ready", "Not ready", "The storage folder is not there or cannot be written to.")
     return {
         "status": "ok",
         "database": "up",

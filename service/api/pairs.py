@@ -39,11 +39,13 @@ def index(
     wanted = PairSelection(query.split, query.min_confidence, query.max_confidence, query.text)
     name = query.sort.removeprefix("-")
     kind = f"pairs {id} {query.sort} {wanted}"
-    after = cursor.decode(kind, query.cursor, int if name == "row" else float, int) if query.cursor else None
-    found = queries.page_of_pairs(session, run, wanted, query.sort, query.limit, after)
-    last = found[-1]._mapping if len(found) == query.limit else None
-    following = cursor.encode(kind, last[name], last["row"]) if last else None
-    return schemas.Page(items=[views.pair_view(row) for row in found], next=following)
+    value = cursor.whole if name == "row" else cursor.score
+    after = cursor.decode(kind, query.cursor, value, cursor.whole) if query.cursor else None
+    page, last = cursor.cut(
+        queries.page_of_pairs(session, run, wanted, query.sort, query.limit + 1, after), query.limit
+    )
+    following = cursor.encode(kind, last._mapping[name], last.row) if last else None
+    return schemas.Page(items=[views.pair_view(row) for row in page], next=following)
 
 
 @router.get("/{uid}", operation_id="getPair", summary="One pair, in all rows where it stands")

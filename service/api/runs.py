@@ -30,8 +30,8 @@ def create(
     idempotency_key: IdempotencyHeader = None,
 ) -> schemas.Run:
     """Accepted also while the file is still being read: the run then starts by itself. Poll `Location`."""
-    request = f"POST /v1/collections/{id}/runs {body.model_dump_json()}"
-    run_id = once(session, key, idempotency_key, request, lambda: runs.create_run(session, key, id, body))
+    request = f"POST /v1/collections/{id}/runs"
+    run_id = once(session, key, idempotency_key, request, body, lambda: runs.create_run(session, key, id, body))
     response.headers["Location"] = f"/v1/runs/{run_id}"
     response.headers["Retry-After"] = POLL_SECONDS
     return _view(session, queries.get_owned(session, Run, run_id, key.workspace_id))
@@ -46,10 +46,12 @@ def index(
     cursor_: Annotated[str | None, Query(alias="cursor")] = None,
 ) -> schemas.Page[schemas.Run]:
     collection = queries.get_owned(session, Collection, id, key.workspace_id)
-    before = cursor.decode("runs", cursor_, str) if cursor_ else None
-    found = queries.newest_first(session, Run, key.workspace_id, limit, before, Run.collection_id == collection.id)
-    following = cursor.encode("runs", str(found[-1].id)) if len(found) == limit else None
-    return schemas.Page(items=[_view(session, run) for run in found], next=following)
+    kind = f"runs {id}"
+    before = cursor.decode(kind, cursor_, cursor.moment, cursor.identity) if cursor_ else None
+    found = queries.newest_first(session, Run, key.workspace_id, limit + 1, before, Run.collection_id == collection.id)
+    page, last = cursor.cut(found, limit)
+    following = cursor.encode(kind, last.created_at.isoformat(), str(last.id)) if last else None
+    return schemas.Page(items=[_view(session, run) for run in page], next=following)
 
 
 @router.get("/runs/{id}", operation_id="getRun", summary="State, stage, progress and ETA")

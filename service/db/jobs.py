@@ -1,5 +1,6 @@
 """The state machine of stages (ARCHITECTURE.md, "The life of a job"). PostgreSQL is the only truth and its
-clock the only clock; every transition is one conditional UPDATE, so a duplicate or a zombie changes nothing."""
+clock the only clock; every transition is one conditional UPDATE, so a duplicate or a zombie changes nothing.
+A run is always locked before its stages, so that a claim and a cancel at once do not wait for each other."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -89,6 +90,7 @@ def mark_announced(session: Session, stage_ids: list[int]) -> None:
 
 def claim(session: Session, stage_id: int, owner: str, lease_seconds: float) -> Claim | None:
     """Take the stage, or nothing when it is taken, ended, or was never there (a duplicate message)."""
+    _lock_run(session, session.scalar(select(Stage.run_id).where(Stage.id == stage_id)))
     taken = session.execute(
         update(Stage)
         .where(Stage.id == stage_id, or_(Stage.state == JobState.QUEUED, _expired), _crashes < MAX_CRASHES)
@@ -98,6 +100,7 @@ def claim(session: Session, stage_id: int, owner: str, lease_seconds: float) -> 
             owner=owner,
             lease_until=_lease_end(lease_seconds),
             started_at=func.coalesce(Stage.started_at, func.now()),
+            error=None,  # what ended the attempt before is not the cause of what ends this one
         )
         .returning(Stage.attempt, Stage.name, Stage.collection_id, Stage.run_id, Stage.export_id)
     ).one_or_none()
@@ -118,18 +121,19 @@ def heartbeat(session: Session, claim: Claim, lease_seconds: float, done: int, t
         total=total,
         message=message,
     )
-    if claim.run_id is None:
-        return False
-    return bool(session.scalar(select(Run.cancel_requested).where(Run.id == claim.run_id)))
+    return _is_cancelled(session, claim)
 
 
 def finish(session: Session, claim: Claim) -> None:
     """The stage is done; what comes after it may start. Part of the transaction that writes its results."""
+    _lock_run(session, claim.run_id)
     _fenced(session, claim, state=JobState.SUCCEEDED, finished_at=func.now(), lease_until=None, error=None)
     session.execute(update(Stage).where(Stage.id == claim.stage_id).values(done=Stage.total))
     if claim.name == StageName.INGEST:
         waiting = select(Run.id).where(Run.collection_id == claim.collection_id, Run.state == JobState.QUEUED)
         _queue(session, Stage.run_id.in_(waiting), Stage.position == 0, Stage.state == JobState.WAITING)
+    elif claim.run_id is not None and _is_cancelled(session, claim):
+        _end_run(session, claim.run_id, JobState.CANCELLED, None)  # the wish came too late for the stage itself
     elif claim.run_id is not None:
         done = select(Stage.position).where(Stage.id == claim.stage_id).scalar_subquery()
         _queue(session, Stage.run_id == claim.run_id, Stage.position == done + 1, Stage.state == JobState.WAITING)
@@ -137,12 +141,14 @@ def finish(session: Session, claim: Claim) -> None:
 
 def fail(session: Session, claim: Claim, error: dict[str, Any]) -> None:
     """The stage, and what it belongs to, ends here with a reason."""
+    _lock_run(session, claim.run_id)
     _fenced(session, claim, state=JobState.FAILED, finished_at=func.now(), lease_until=None, error=error)
     _fail_parent(session, claim, error)
 
 
 def retry(session: Session, claim: Claim, error: dict[str, Any]) -> None:
     """An unexpected fault: try again, unless it has happened too often."""
+    _lock_run(session, claim.run_id)
     crashes = session.scalar(select(_crashes).where(Stage.id == claim.stage_id))
     if crashes is not None and crashes >= MAX_CRASHES:
         fail(session, claim, gave_up(claim.name, error))
@@ -152,10 +158,12 @@ def retry(session: Session, claim: Claim, error: dict[str, Any]) -> None:
 
 def release(session: Session, claim: Claim) -> None:
     """The worker was asked to stop: another one goes on from the last checkpoint; no crash is counted."""
+    _lock_run(session, claim.run_id)
     _requeue(session, claim, forgiven=Stage.forgiven + 1)
 
 
 def end_cancelled(session: Session, claim: Claim) -> None:
+    _lock_run(session, claim.run_id)
     _fenced(session, claim, state=JobState.CANCELLED, finished_at=func.now(), lease_until=None)
     if claim.run_id is not None:
         _end_run(session, claim.run_id, JobState.CANCELLED, None)
@@ -176,8 +184,7 @@ def gave_up(name: str, last: dict[str, Any] | None) -> dict[str, Any]:
 def cancel_run(session: Session, run: Run) -> None:
     """What waits is cancelled at once; what runs is told by its next heartbeat."""
     run.cancel_requested = True
-    idle = (JobState.WAITING, JobState.QUEUED)
-    session.execute(update(Stage).where(Stage.run_id == run.id, Stage.state.in_(idle)).values(state=JobState.CANCELLED))
+    _cancel_idle(session, run.id)
     running = select(Stage.id).where(Stage.run_id == run.id, Stage.state == JobState.RUNNING)
     if session.scalar(running) is None:
         _end_run(session, run.id, JobState.CANCELLED, None)
@@ -189,7 +196,14 @@ def resume_run(session: Session, run: Run) -> None:
     unfinished = (
         update(Stage)
         .where(Stage.run_id == run.id, Stage.state != JobState.SUCCEEDED)
-        .values(state=JobState.WAITING, forgiven=Stage.attempt, finished_at=None, announced_at=None, error=None)
+        .values(
+            state=JobState.WAITING,
+            forgiven=Stage.attempt,
+            started_at=None,
+            finished_at=None,
+            announced_at=None,
+            error=None,
+        )
     )
     session.execute(unfinished)
     first = select(func.min(Stage.position)).where(Stage.run_id == run.id, Stage.state == JobState.WAITING)
@@ -201,18 +215,8 @@ def resume_run(session: Session, run: Run) -> None:
 
 def heal_expired(session: Session) -> int:
     """Stages whose worker fell silent: requeue, or end those that were cancelled or crashed too often."""
-    expired = session.scalars(select(Stage).where(_expired).with_for_update(skip_locked=True)).all()
-    for stage in expired:
-        name = StageName(stage.name)
-        held = Claim(stage.id, stage.attempt, name, stage.collection_id, stage.run_id, stage.export_id)
-        run = session.get(Run, stage.run_id) if stage.run_id else None
-        if run is not None and run.cancel_requested:
-            end_cancelled(session, held)
-        elif stage.attempt - stage.forgiven >= MAX_CRASHES:
-            fail(session, held, gave_up(stage.name, stage.error))
-        else:
-            _requeue(session, held)
-    return len(expired)
+    expired = session.execute(select(Stage.id, Stage.run_id).where(_expired).order_by(Stage.run_id, Stage.id)).all()
+    return sum(_heal(session, stage_id, run_id) for stage_id, run_id in expired)
 
 
 def unannounced(session: Session, again_after_seconds: float) -> list[Wakeup]:
@@ -225,6 +229,34 @@ def unannounced(session: Session, again_after_seconds: float) -> list[Wakeup]:
 
 
 # Inside --------------------------------------------------------------------------------------------------
+
+
+def _heal(session: Session, stage_id: int, run_id: UUID | None) -> bool:
+    _lock_run(session, run_id)
+    silent = select(Stage).where(Stage.id == stage_id, _expired).with_for_update(skip_locked=True)
+    stage = session.scalars(silent).one_or_none()
+    if stage is None:
+        return False  # meanwhile another worker took it
+    name = StageName(stage.name)
+    held = Claim(stage.id, stage.attempt, name, stage.collection_id, stage.run_id, stage.export_id)
+    if stage.attempt - stage.forgiven >= MAX_CRASHES and not _is_cancelled(session, held):
+        fail(session, held, gave_up(stage.name, stage.error))
+    else:
+        _requeue(session, held)
+    return True
+
+
+def _lock_run(session: Session, run_id: UUID | None) -> None:
+    if run_id is not None:
+        session.execute(select(Run.id).where(Run.id == run_id).with_for_update(key_share=True))
+
+
+def _is_cancelled(session: Session, claim: Claim) -> bool:
+    """The user asked to cancel, and the run has not ended."""
+    if claim.run_id is None:
+        return False
+    wish = select(Run.cancel_requested).where(Run.id == claim.run_id, Run.state == JobState.RUNNING)
+    return bool(session.scalar(wish))
 
 
 def _lease_end(seconds: float) -> Any:
@@ -243,6 +275,9 @@ def _fenced(session: Session, claim: Claim, **values: Any) -> None:
 
 
 def _requeue(session: Session, claim: Claim, **values: Any) -> None:
+    if _is_cancelled(session, claim):
+        end_cancelled(session, claim)
+        return
     _fenced(session, claim, state=JobState.QUEUED, lease_until=None, owner=None, announced_at=None, **values)
     remember_wakeup(session, Wakeup(claim.stage_id, claim.name))
 
@@ -284,7 +319,10 @@ def _fail_collection(session: Session, collection_id: UUID, error: dict[str, Any
 def _end_run(session: Session, run_id: UUID, state: JobState, error: dict[str, Any] | None) -> None:
     ended = {"state": state, "error": error, "finished_at": func.now()}
     session.execute(update(Run).where(Run.id == run_id).values(**ended))
-    pending = (JobState.WAITING, JobState.QUEUED)
-    session.execute(
-        update(Stage).where(Stage.run_id == run_id, Stage.state.in_(pending)).values(state=JobState.CANCELLED)
-    )
+    _cancel_idle(session, run_id)
+
+
+def _cancel_idle(session: Session, run_id: UUID) -> None:
+    idle = Stage.state.in_((JobState.WAITING, JobState.QUEUED))
+    ended = {"state": JobState.CANCELLED, "finished_at": func.now()}
+    session.execute(update(Stage).where(Stage.run_id == run_id, idle).values(**ended))

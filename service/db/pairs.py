@@ -1,6 +1,7 @@
 """The one SELECT over the pairs of a run. The API pages through it and the export streams it, so that the
 pages put together are the export."""
 
+import struct
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -92,4 +93,11 @@ def _conditions(wanted: PairSelection) -> list[ColumnElement[bool]]:
 
 def exact(value: float) -> ColumnElement[Any]:
     """A float4 constant: 0.7 as float8 would miss the stored 0.7."""
-    return literal_column(f"{float(value)!r}::real")
+    return literal_column(f"{as_float4(value)!r}::real")
+
+
+def as_float4(value: float) -> float:
+    """The nearest float4. PostgreSQL refuses to round a value like 1e-46 to zero itself; a value that is too
+    large is an OverflowError."""
+    nearest: float = struct.unpack("f", struct.pack("f", value))[0]
+    return nearest

@@ -1,0 +1,139 @@
+"""Rows for tests, made directly: collections with pairs, runs at any point, published scores. No training."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+import httpx2 as httpx
+from sqlalchemy import Engine, update
+from sqlalchemy.orm import Session
+
+from model.config import parse_run_config, run_config_to_dict
+from model.data.rows import pair_uid
+from model.data.tsv import TsvFormat
+from service import keys
+from service.db import jobs
+from service.db.session import transaction
+from service.db.states import CollectionState, ImageStatus, JobState
+from service.db.tables import Collection, Image, Pair, Run, Score, Stage, Workspace
+
+CAPTION_FIRST = TsvFormat(columns=2, url_column=1, caption_column=0)
+
+
+@dataclass(frozen=True)
+class Line:
+    url: str
+    caption: str
+    extra: str | None = None
+
+
+def lines(count: int) -> list[Line]:
+    return [Line(f"http://127.0.0.1/{number}.png", f"caption number {number}") for number in range(1, count + 1)]
+
+
+def make_workspace(session: Session) -> UUID:
+    workspace = Workspace(name=uuid4().hex)
+    session.add(workspace)
+    session.flush()
+    return workspace.id
+
+
+def workspace_of(session: Session, http: httpx.Client) -> UUID:
+    key = keys.find_key(session, http.headers["Authorization"].removeprefix("Bearer "))
+    assert key is not None
+    return key.workspace_id
+
+
+def make_collection(
+    session: Session,
+    content: int | Sequence[Line] = 0,
+    *,
+    workspace_id: UUID | None = None,
+    state: CollectionState = CollectionState.READY,
+    layout: TsvFormat = CAPTION_FIRST,
+) -> Collection:
+    """Rows are numbered as in the file: from 1, or from 2 below a header."""
+    given = lines(content) if isinstance(content, int) else content
+    collection = Collection(
+        workspace_id=workspace_id or make_workspace(session),
+        name="made",
+        state=state,
+        format=layout.to_dict(),
+        lines_read=len(given),
+        accepted=len(given),
+    )
+    session.add(collection)
+    session.flush()
+    for row, line in enumerate(given, start=2 if layout.has_header else 1):
+        uid = UUID(pair_uid(line.url, line.caption))
+        session.add(
+            Pair(
+                collection_id=collection.id,
+                row=row,
+                uid=uid,
+                url=line.url,
+                caption=line.caption,
+                extra=line.extra,
+            )
+        )
+    session.flush()
+    return collection
+
+
+def make_run(session: Session, collection: Collection) -> Run:
+    run = Run(
+        workspace_id=collection.workspace_id,
+        collection_id=collection.id,
+        config=run_config_to_dict(parse_run_config({})),
+    )
+    session.add(run)
+    session.flush()
+    jobs.submit_run(session, run, is_ready=collection.state == CollectionState.READY)
+    return run
+
+
+def publish_run(session: Session, collection: Collection, confidences: Mapping[int, float], cut: float = 0.5) -> Run:
+    """A succeeded run. Rows without a confidence have an image that could not be read, and no score."""
+    run = make_run(session, collection)
+    jobs.take_wakeups(session)
+    session.execute(update(Stage).where(Stage.run_id == run.id).values(state=JobState.SUCCEEDED))
+    run.state = JobState.SUCCEEDED
+    for pair in session.query(Pair).where(Pair.collection_id == collection.id).order_by(Pair.row):
+        confidence = confidences.get(pair.row)
+        session.add(_image(pair, is_readable=confidence is not None))
+        if confidence is not None:
+            session.add(_score(run.id, pair.row, confidence, cut))
+    session.flush()
+    return run
+
+
+def _image(pair: Pair, *, is_readable: bool) -> Image:
+    image = Image(collection_id=pair.collection_id, row=pair.row, status=ImageStatus.FAILED, error_class="404")
+    image.error_message = "HTTP 404"
+    if is_readable:
+        image.status, image.error_class, image.error_message = ImageStatus.SUCCESS, None, None
+        image.sha256, image.width, image.height = hashlib.sha256(pair.url.encode()).digest(), 64, 48
+    return image
+
+
+def _score(run_id: UUID, row: int, confidence: float, cut: float) -> Score:
+    """The other scores follow other orders than the confidence, so that every sort is a different one."""
+    return Score(
+        run_id=run_id,
+        row=row,
+        clean_confidence=confidence,
+        confidence_a=(row * 7 % 10) / 10,
+        confidence_b=(row * 3 % 10) / 10,
+        rectified_correspondence=1 - confidence,
+        similarity=(row % 5) / 5 - 0.4,
+        is_clean=confidence >= cut,
+    )
+
+
+@contextmanager
+def committed(engine: Engine) -> Iterator[Session]:
+    """Rows made inside are there for everybody afterwards; their wake-ups are left to the reconcile loop."""
+    with transaction(engine) as session:
+        yield session
