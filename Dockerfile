@@ -24,7 +24,8 @@ FROM base AS runtime
 RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin pairsift \
     && install --directory --owner pairsift --group pairsift --mode 0700 /data
 COPY . .
-ENV PAIRSIFT_HOST=0.0.0.0 \
+ENV HOME=/tmp \
+    PAIRSIFT_HOST=0.0.0.0 \
     PAIRSIFT_PORT=8000 \
     PAIRSIFT_STORAGE=/data \
     PYTHONDONTWRITEBYTECODE=1 \
