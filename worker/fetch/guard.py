@@ -8,6 +8,8 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 ALLOWED_PORTS = frozenset({80, 443})
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 IPV4_COMPATIBLE = ipaddress.ip_network("::/96")
+# Protocol assignments, where some clouds keep their metadata; older Pythons call most of it global.
+NEVER_PUBLIC = ipaddress.ip_network("192.0.0.0/24")
 
 
 class BlockedAddress(Exception):
@@ -32,7 +34,9 @@ def is_public(address: Address) -> bool:
     inner = _embedded(address)
     if inner is not None:
         return is_public(inner)
-    return address.is_global and not address.is_multicast and not getattr(address, "is_site_local", False)
+    if address.is_multicast or getattr(address, "is_site_local", False) or address in NEVER_PUBLIC:
+        return False
+    return address.is_global
 
 
 def _resolve(host: str, port: int) -> list[Address]:

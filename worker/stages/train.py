@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
-from model.encoders.base import load_encoder
 from sqlalchemy import select
 
 from model.config import MIN_PAIRS
 from model.engine import Engine, Progress, Stopped, TrainingError
-from model.features import FeatureStore, content_key, stack_keys
+from model.features import content_key, stack_keys
 from model.pairs import Pairs
 from service.db.session import transaction
 from service.db.states import ImageStatus
@@ -19,6 +18,7 @@ from service.db.tables import Image, Pair
 from service.storage import written_whole
 from worker import lease
 from worker.stages.context import StageContext, StageFailed, lift_time_limit
+from worker.stages.encode import make_stores, read_features_file
 
 # Which pairs take part, frozen when training starts: a later retry of failed images must not move them.
 PAIRS_FILE = "pairs.npz"
@@ -66,14 +66,9 @@ def load_pairs(context: StageContext) -> tuple[npt.NDArray[np.int64], Pairs]:
         rows, image_keys, caption_keys = arrays["row"], arrays["image_key"], arrays["caption_key"]
     if not len(rows):
         raise _too_few(0)
-    encoder = load_encoder(context.run_config().encoder)
-    views = {}
-    for side, keys, width in (
-        ("images", image_keys, encoder.image_width),
-        ("captions", caption_keys, encoder.caption_width),
-    ):
-        views[side] = FeatureStore(context.storage.features(encoder.identity, side), width).view(keys)
-    return rows, Pairs(views["images"], views["captions"], _content_ids(image_keys), _content_ids(caption_keys))
+    images, captions = make_stores(context.storage, read_features_file(context.storage.run(context.run_id)))
+    views = images.view(image_keys), captions.view(caption_keys)
+    return rows, Pairs(*views, _content_ids(image_keys), _content_ids(caption_keys))
 
 
 def _freeze_pairs(context: StageContext, path: Path) -> None:
