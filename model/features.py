@@ -48,9 +48,7 @@ def stack_keys(digests: Iterable[bytes]) -> Keys:
 
 
 class FeatureStore:
-    def __init__(
-        self, folder: str | Path, width: int, dtype: Literal["float16", "float32"] = "float16"
-    ) -> None:
+    def __init__(self, folder: str | Path, width: int, dtype: Literal["float16", "float32"] = "float16") -> None:
         self.folder = Path(folder)
         self.width = width
         self.dtype = np.dtype(dtype)
@@ -146,9 +144,7 @@ class FeatureStore:
         split = _HEADER.size + rows * STORED_KEY_BYTES
         size = split + rows * width * self.dtype.itemsize
         if len(data) != size:
-            raise FeatureError(
-                f"{path}: {len(data):,} bytes where {size:,} belong; delete it and encode again"
-            )
+            raise FeatureError(f"{path}: {len(data):,} bytes where {size:,} belong; delete it and encode again")
         keys = data[_HEADER.size : split].view(f"S{STORED_KEY_BYTES}")
         return Shard(keys, data[split:].view(self.dtype).reshape(rows, width))
 

