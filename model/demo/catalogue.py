@@ -64,7 +64,7 @@ KINDS: dict[str, Kind] = {
     "truck": _kind(road.truck, "wheels", "ground", "LAND -forest", "ANY", 2.1, _SIDE),
     "train": _kind(road.train, "train", "ground", "LAND -city -beach", "ANY", 2.7, "main"),
     "bicycle": _kind(road.bicycle, "bicycle", "ground", "LAND -snow", "BRIGHT", 1.8, _SIDE),
-    "tractor": _kind(road.tractor, "wheels", "ground", "FIELDS desert snow", "BRIGHT", 1.5, _SIDE),
+    "tractor": _kind(road.tractor, "wheels", "ground", "FIELDS desert snow", "BRIGHT", 1.7, _SIDE),
     "rowboat": _kind(craft.rowboat, "boat", "water", "WATER", "ANY", 2.0, _FAR),
     "sailboat": _kind(craft.sailboat, "boat", "water", "WATER", "ANY", 1.1, _FAR),
     "steamship": _kind(craft.steamship, "boat", "water", "WATER -beach", "ANY", 2.05, _FAR),
@@ -89,12 +89,12 @@ KINDS: dict[str, Kind] = {
         plants.pumpkin, "pumpkin", "ground", "FIELDS forest city", "orange yellow green white", 1.25, _FRONT
     ),
     "cat": _kind(animals.cat, "pet", "ground", "LAND space", "FUR", 0.8, _FRONT),
-    "dog": _kind(animals.dog, "pet", "ground", "LAND space", "FUR", 1.5, _FRONT),
+    "dog": _kind(animals.dog, "pet", "ground", "LAND space", "FUR", 1.7, _FRONT),
     "rabbit": _kind(animals.rabbit, "pet", "ground", "LAND -city -desert", "FUR", 0.64, _FRONT),
     "sheep": _kind(
-        animals.sheep, "herd", "ground", "FIELDS snow desert", "white black brown pink", 1.4, _SIDE
+        animals.sheep, "herd", "ground", "FIELDS snow desert", "white black brown pink", 1.55, _SIDE
     ),
-    "elephant": _kind(animals.elephant, "herd", "ground", "LAND -city", "grey pink blue brown", 1.75, _SIDE),
+    "elephant": _kind(animals.elephant, "herd", "ground", "LAND -city", "grey pink blue brown", 1.95, _SIDE),
     "bird": _kind(birds.bird, "bird", "air", "AIR forest", "ANY", 2.0, _SKY),
     "owl": _kind(
         birds.owl, "bird", "ground", "LAND -beach -desert", "brown white grey blue purple", 0.86, _SIDE
@@ -108,19 +108,19 @@ KINDS: dict[str, Kind] = {
     "fish": _kind(water_life.fish, "swimmer", "water", "underwater", "ANY", 2.0, _SIDE),
     "whale": _kind(
         water_life.whale, "swimmer", "water", "underwater space sea sunset",
-        "blue grey black white purple pink", 2.2,
+        "blue grey black white purple pink", 2.35,
         _SIDE,
     ),
     "turtle": _kind(
         water_life.turtle, "reptile", "ground", "underwater beach meadow desert rain sunset",
-        "green brown orange red yellow purple", 1.9, _FRONT,
+        "green brown orange red yellow purple", 2.1, _FRONT,
     ),
     "octopus": _kind(water_life.octopus, "octopus", "water", "underwater sea", "BRIGHT", 1.4, _SIDE),
     "crab": _kind(
         water_life.crab, "crab", "ground", "underwater beach sunset", "red orange blue purple yellow", 1.8,
         _FRONT
     ),
-    "duck": _kind(water_life.duck, "bird", "water", "WATER", "yellow white brown pink black", 1.5, _SIDE),
+    "duck": _kind(water_life.duck, "bird", "water", "WATER", "yellow white brown pink black", 1.75, _SIDE),
     "balloon": _kind(objects.balloon, "balloon", "air", "AIR space", "BRIGHT", 0.5, _SKY),
     "kite": _kind(objects.kite, "kite", "air", "AIR", "BRIGHT", 0.62, _SKY),
     "umbrella": _kind(objects.umbrella, "umbrella", "ground", "LAND", "ANY", 1.0, _SIDE),

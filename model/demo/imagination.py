@@ -51,8 +51,10 @@ def _free_place(rng: Random, role: str, so_far: list[Element]) -> Place | None:
     main = so_far[0]
     if role == "sky":
         return None if "sky" in taken or (KINDS[main.kind].level == "air" and main.count > 1) else "sky"
-    if role in {"far", "front"}:
-        return None if role in taken else ("far" if role == "far" else "front")
+    if role == "far":  # a row of main things would hide it
+        return None if "far" in taken or (main.count > 1 and KINDS[main.kind].level != "air") else "far"
+    if role == "front":
+        return None if "front" in taken else "front"
     if main.place == "left" and "right" not in taken:
         return "right"
     if main.place == "right" and "left" not in taken:

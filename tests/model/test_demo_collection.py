@@ -1,6 +1,8 @@
 """The demo collection on disk: counts, columns, addresses, determinism."""
 
 import hashlib
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -63,6 +65,16 @@ class TestGenerate:
     ) -> None:
         again = generate(tmp_path / "again", pairs=PAIRS, seed=3, processes=2)
         assert digest(again) == digest(demo)
+
+    def test_where_no_process_can_be_started_it_draws_in_its_own(self, demo: DemoCollection, tmp_path: Path) -> None:
+        """A program read from standard input cannot be imported again by a spawned process."""
+        program = (
+            "from pathlib import Path\nfrom model.demo.collection import generate\n"
+            f"generate(Path({str(tmp_path)!r}), pairs={PAIRS}, seed=3, processes=2)\n"
+        )
+        done = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, check=True)
+        assert "drawing processes died" in done.stderr
+        assert digest(DemoCollection(tmp_path, PAIRS, 45, 9)) == digest(demo)
 
     def test_same_folder_gives_the_same_tsv(self, tmp_path: Path) -> None:
         first = generate(tmp_path, pairs=9, seed=5).tsv.read_bytes()
