@@ -2,6 +2,8 @@
 
 import io
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,11 +47,31 @@ class ImageError(ValueError):
 
 def open_image(data: bytes) -> OpenedImage:
     """Decode safely: format and size are checked on the header, before any pixel is unpacked."""
-    try:
-        image = Image.open(io.BytesIO(data), formats=FORMATS)
-        _check_size(image)
+    with _faults_named(data):
+        image = _open_header(data)
         image.load()
         picture = _upright(_rgb(image))
+    return OpenedImage(picture, *picture.size)
+
+
+def image_size(data: bytes) -> tuple[int, int]:
+    """Width and height as one sees them, from the header alone; the same checks, but no pixel is unpacked."""
+    with _faults_named(data):
+        image = _open_header(data)
+        is_turned = (_orientation(image) or 1) >= 5  # the four that swap the sides
+        return image.size[::-1] if is_turned else image.size
+
+
+def _open_header(data: bytes) -> Image.Image:
+    image = Image.open(io.BytesIO(data), formats=FORMATS)
+    _check_size(image)
+    return image
+
+
+@contextmanager
+def _faults_named(data: bytes) -> Iterator[None]:
+    try:
+        yield
     except (ImageError, MemoryError):
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
@@ -58,7 +80,6 @@ def open_image(data: bytes) -> OpenedImage:
         if _begins_like_an_image(data):
             raise ImageError("truncated", f"The image is cut short or damaged: {error}") from error
         raise ImageError("not_an_image", "The bytes are no JPEG, PNG, WEBP or GIF image.") from error
-    return OpenedImage(picture, *picture.size)
 
 
 def _check_size(image: Image.Image) -> None:
@@ -81,12 +102,16 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 
 def _upright(image: Image.Image) -> Image.Image:
+    turn = _TURNS.get(_orientation(image) or 1)
+    return image if turn is None else image.transpose(turn)
+
+
+def _orientation(image: Image.Image) -> int | None:
     try:
         orientation = image.getexif().get(_ORIENTATION_TAG)
     except Exception:  # a damaged EXIF block does not make the picture unusable
-        return image
-    turn = _TURNS.get(orientation) if isinstance(orientation, int) else None
-    return image if turn is None else image.transpose(turn)
+        return None
+    return orientation if isinstance(orientation, int) and orientation in _TURNS else None
 
 
 def _begins_like_an_image(data: bytes) -> bool:

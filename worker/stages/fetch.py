@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 
+from model.encoders.images import ImageError, image_size
 from model.features import content_key
 from service.db.session import transaction
 from service.db.states import ImageStatus
@@ -61,24 +62,23 @@ def _fetch(context: StageContext, fetcher: HttpFetcher, image_root: str | None, 
             data = read_file(path, context.settings.image_roots, context.settings.max_image_bytes)
         else:
             data = fetcher.get(url)
+        width, height = image_size(data)
         sha256 = content_key(data)
         if path is None and not context.storage.image(sha256).exists():
             with written_whole(context.storage.image(sha256)) as file:
                 file.write(data)
     except FetchError as error:
-        return _failed(error.error_class, str(error))
-    return {"status": ImageStatus.SUCCESS, "sha256": sha256, "error_class": None, "error_message": None}
+        return _outcome(ImageStatus.FAILED, error_class=error.error_class, error_message=str(error))
+    except ImageError as error:
+        return _outcome(ImageStatus.FAILED, error_class=FetchClass(error.reason), error_message=str(error))
+    return _outcome(ImageStatus.SUCCESS, sha256=sha256, width=width, height=height)
 
 
-def _failed(error_class: FetchClass, message: str) -> dict[str, Any]:
+def _outcome(status: ImageStatus, error_message: str | None = None, **known: Any) -> dict[str, Any]:
+    columns = dict.fromkeys(("error_class", "sha256", "width", "height"))
     # A NUL cannot be stored, and a message may quote a hostile URL at length.
-    readable = message.replace("\0", "\ufffd")[:500]
-    return {
-        "status": ImageStatus.FAILED,
-        "sha256": None,
-        "error_class": error_class,
-        "error_message": readable,
-    }
+    readable = error_message and error_message.replace("\0", "\ufffd")[:500]
+    return columns | known | {"status": status, "error_message": readable}
 
 
 def _store(context: StageContext, outcomes: list[dict[str, Any]]) -> None:
