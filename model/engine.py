@@ -143,7 +143,12 @@ class Engine:
             Head(self.config.backbone_options, *sizes).to(self._device) for _ in range(self.config.networks)
         ]
         self._optimisers = [
-            torch.optim.AdamW(network.parameters(), lr=self.config.learning_rate, weight_decay=self.config.weight_decay)
+            torch.optim.AdamW(
+                network.parameters(),
+                lr=self.config.method_options.learning_rate,
+                weight_decay=self.config.weight_decay,
+                fused=True,
+            )
             for network in self._networks
         ]
 

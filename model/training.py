@@ -20,6 +20,8 @@ Floats = npt.NDArray[np.float32]
 
 # is_clean means a clean confidence above this.
 CLEAN_ABOVE = 0.5
+# Small against any difference that means something, large against the step of a float32.
+_RANK_SHARE = 1e-3
 
 
 class TrainingError(Exception):
@@ -116,21 +118,26 @@ class Method(ABC):
 
 def divided_scores(losses: Sequence[Tensor], similarities: Tensor, labels: Tensor) -> Scores:
     """Scores from per-pair losses of every network, their mean similarity and the method's soft labels."""
-    each = [_confidence(loss) for loss in losses]
-    both = _confidence(torch.stack(list(losses)).mean(dim=0))
-    is_clean = both > CLEAN_ABOVE
+    similarity = similarities.clamp(-1, 1).numpy().astype(np.float32)
+    each = [_confidence(loss, similarity) for loss in losses]
+    both = _confidence(torch.stack(list(losses)).mean(dim=0), similarity)
     return Scores(
         clean_confidence=both,
         confidence_a=each[0],
         confidence_b=each[-1],
         rectified_correspondence=labels.clamp(0, 1).numpy().astype(np.float32),
-        similarity=similarities.clamp(-1, 1).numpy().astype(np.float32),
-        is_clean=is_clean,
+        similarity=similarity,
+        is_clean=both > CLEAN_ABOVE,
         noise_rate=float(1 - both.mean(dtype=np.float64)),
         threshold=CLEAN_ABOVE,
     )
 
 
-def _confidence(losses: Tensor) -> Floats:
+def _confidence(losses: Tensor, similarity: Floats) -> Floats:
+    """The mixture's posterior with a trace of the rank, which orders pairs where the posterior is flat."""
     values = losses.double().numpy()
-    return fit_mixture(values).confidence(values).astype(np.float32)
+    posterior = fit_mixture(values).confidence(values)
+    worst_first = np.lexsort((similarity, -values))  # by loss; equal losses by similarity
+    rank = np.empty(len(values))
+    rank[worst_first] = np.linspace(0.0, 1.0, len(values))
+    return ((1 - _RANK_SHARE) * posterior + _RANK_SHARE * rank).astype(np.float32)

@@ -20,7 +20,6 @@ class CRCL(Method):
         assert isinstance(config.method_options, CRCLConfig)
         self.options = config.method_options
         self.labels = torch.ones(self.networks, pairs)  # y of Eq. 11, one row per network that learns with it
-        self.losses = torch.zeros(self.networks, pairs)
         self.similarities = torch.zeros(self.networks, pairs)
         self.updates = torch.tensor(0)
 
@@ -33,8 +32,7 @@ class CRCL(Method):
 
     def survey(self, phase: Phase, look: Look) -> None:
         for k in range(self.networks):
-            seen = look(k, self._judge)  # (N, 3)
-            probability, self.losses[k], self.similarities[k] = seen.unbind(dim=1)
+            probability, self.similarities[k] = look(k, self._judge).unbind(dim=1)
             taught = self.other(k)
             # Eq. 11: the first prediction replaces the initial label, later ones move it by momentum. The
             # prediction is that of the whole previous epoch in evaluation mode, as the equation has it; the
@@ -54,9 +52,12 @@ class CRCL(Method):
         return (direct + self.options.complementary_weight * indirect).mean()  # Eq. 8 and 9
 
     def scores(self) -> Scores:
-        return divided_scores(list(self.losses), self.similarities.mean(dim=0), self.labels.mean(dim=0))
+        # What is divided is the loss 1 - y. It is bounded, so its mixture has no long tail of clean pairs to
+        # mistake for mismatches, as that of -log p has; and the momentum holds what was seen before a pair
+        # could be memorised. Row 1 - k holds the predictions of network k.
+        losses = [1 - self.labels[self.other(k)] for k in range(self.networks)]
+        return divided_scores(losses, self.similarities.mean(dim=0), self.labels.mean(dim=0))
 
     def _judge(self, similarity: Tensor, forbidden: Tensor) -> Tensor:
         probability = matching_probability(similarity, forbidden, self.options.temperature)
-        loss = active(similarity, forbidden, self.options.temperature)
-        return torch.stack([probability, loss, similarity.diagonal()], dim=1)
+        return torch.stack([probability, similarity.diagonal()], dim=1)

@@ -1,0 +1,80 @@
+"""NCR: Huang et al. 2021, Learning with Noisy Correspondence for Cross-modal Matching.
+
+Equation numbers are those of its journal version, LNC, sections 3.2 (co-divide), 3.3 (co-rectify) and
+3.4 (soft margins); the parts LNC adds to the warm-up are not here.
+"""
+
+from collections.abc import Iterable
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from model.config import NCRConfig, RunConfig
+from model.division import fit_mixture
+from model.losses import Negatives, predict, soft_margin, triplet
+from model.training import Batch, Look, Method, Phase, Scores, Step, divided_scores
+
+_WARMUP, _CLEAN, _BOTH = "warm-up", "co-training, clean pairs", "co-training, all pairs"
+
+
+class NCR(Method):
+    def __init__(self, config: RunConfig, pairs: int) -> None:
+        super().__init__(config, pairs)
+        assert isinstance(config.method_options, NCRConfig)
+        self.options = config.method_options
+        self._negatives = cast(Negatives, self.options.negatives)
+        self.losses = torch.zeros(self.networks, pairs)
+        self.similarities = torch.zeros(self.networks, pairs)
+        self.confidences = torch.ones(self.networks, pairs)  # w that network k is taught with
+        self.labels = torch.ones(self.networks, pairs)  # y-hat of Eq. 8 that network k is taught with
+
+    def phases(self) -> Iterable[Phase]:
+        yield Phase(_WARMUP, self.options.warmup_epochs, is_surveyed=False)
+        noisy = min(self.options.noisy_epochs, self.options.epochs)
+        yield Phase(_CLEAN, self.options.epochs - noisy)
+        yield Phase(_BOTH, noisy)
+
+    def survey(self, phase: Phase, look: Look) -> None:
+        predictions = torch.zeros(self.networks, self.pairs)
+        for k in range(self.networks):
+            self.losses[k], predictions[k], self.similarities[k] = look(k, self._judge).unbind(dim=1)
+            values = self.losses[k].double().numpy()
+            confidence = fit_mixture(values).confidence(values)  # Eq. 1 and 3
+            self.confidences[self.other(k)] = torch.from_numpy(confidence)
+        is_clean = self.confidences > self.options.clean_above
+        # Eq. 8, y^c = 1. Predicted over whole batches: the released code predicts inside the clean and the noisy
+        # subset apart, which scales the best tenth of the noisy one up to 1 as well.
+        clean = self.confidences + (1 - self.confidences) * predictions
+        self.labels = torch.where(is_clean, clean, predictions.mean(dim=0))
+
+    def subsets(self, phase: Phase, network: int) -> dict[str, Tensor]:
+        if phase.name == _WARMUP:
+            return super().subsets(phase, network)
+        is_clean = self.confidences[network] > self.options.clean_above
+        clean, noisy = is_clean.nonzero().flatten(), (~is_clean).nonzero().flatten()
+        # Without one clean pair there is only the noisy subset, with its small margins, to go on with.
+        return {"clean": clean} if phase.name == _CLEAN and len(clean) else {"clean": clean, "noisy": noisy}
+
+    def loss(self, step: Step) -> Tensor:
+        if step.phase.name == _WARMUP:
+            batch = step.batches["all"]
+            margin = torch.full_like(batch.similarity.diagonal(), self.options.margin)
+            return triplet(batch.similarity, batch.forbidden, margin, "mean").sum()  # Eq. 2, as a mean
+        # One step on both subsets together, as the loss of the paper; the released code steps twice.
+        return torch.stack([self._soft(batch, step.network) for batch in step.batches.values()]).sum()
+
+    def _soft(self, batch: Batch, network: int) -> Tensor:
+        """Eq. 10 with the margins of Eq. 11."""
+        label = self.labels[network][batch.rows].to(batch.similarity.device)
+        margin = soft_margin(label, self.options.margin, self.options.soft_margin)
+        return triplet(batch.similarity, batch.forbidden, margin, self._negatives).sum()
+
+    def scores(self) -> Scores:
+        return divided_scores(list(self.losses), self.similarities.mean(dim=0), self.labels.mean(dim=0))
+
+    def _judge(self, similarity: Tensor, forbidden: Tensor) -> Tensor:
+        margin = torch.full_like(similarity.diagonal(), self.options.margin)
+        loss = triplet(similarity, forbidden, margin, "mean")
+        prediction = predict(similarity, forbidden, self.options.margin)
+        return torch.stack([loss, prediction, similarity.diagonal()], dim=1)
