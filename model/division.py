@@ -65,7 +65,7 @@ def _expectation_maximisation(x: Floats, counts: Floats) -> tuple[Floats, Floats
         totals = np.maximum(mass.sum(axis=0), 1e-12)
         weights = totals / totals.sum()
         means = (mass * x[:, None]).sum(axis=0) / totals
-        variances = (mass * (x[:, None] - means) ** 2).sum(axis=0) / totals + _LEAST_VARIANCE
+        variances = np.maximum((mass * (x[:, None] - means) ** 2).sum(axis=0) / totals, _LEAST_VARIANCE)
         log_joint = np.log(weights) - 0.5 * ((x[:, None] - means) ** 2 / variances + np.log(variances))
         log_total = np.logaddexp(log_joint[:, 0], log_joint[:, 1])
         clean = np.exp(log_joint - log_total[:, None])
