@@ -31,21 +31,24 @@ def folder() -> Iterator[Path]:
         yield path / "data"
 
 
-class TestUse:
-    def test_both_servers_answer(self, folder: Path) -> None:
-        with embedded_servers(folder) as servers, redis.from_url(servers.broker_url) as broker:
-            assert run_sql(servers, "SELECT current_database()") == ("pairsift",)
+@pytest.fixture(scope="class")
+def running(folder: Path) -> Iterator[Servers]:
+    with embedded_servers(folder) as servers:
+        yield servers
+
+
+class TestRunningServers:
+    def test_both_answer(self, running: Servers) -> None:
+        with redis.from_url(running.broker_url) as broker:
+            assert run_sql(running, "SELECT current_database()") == ("pairsift",)
             assert broker.ping()
 
-    def test_commits_reach_the_disk_and_no_network_port_is_open(self, folder: Path) -> None:
-        with embedded_servers(folder) as servers:
-            assert run_sql(servers, "SELECT current_setting('fsync'), current_setting('listen_addresses')") == (
-                "on",
-                "",
-            )
+    def test_commits_reach_the_disk_and_no_network_port_is_open(self, running: Servers) -> None:
+        assert run_sql(running, "SHOW fsync") == ("on",)
+        assert run_sql(running, "SHOW listen_addresses") == ("",)
 
-    def test_broker_persists_and_never_evicts(self, folder: Path) -> None:
-        with embedded_servers(folder) as servers, redis.from_url(servers.broker_url) as broker:
+    def test_broker_persists_and_never_evicts(self, running: Servers) -> None:
+        with redis.from_url(running.broker_url) as broker:
             assert broker.config_get("appendonly", "appendfsync", "maxmemory-policy", "bind") == {
                 "appendonly": "yes",
                 "appendfsync": "everysec",
@@ -53,6 +56,41 @@ class TestUse:
                 "bind": "127.0.0.1",
             }
 
+    def test_second_process_reuses_both(self, running: Servers, folder: Path) -> None:
+        before = pids(folder)
+        with Visitor(folder) as visitor:
+            assert visitor.servers() == running
+            assert pids(folder) == before
+
+    def test_first_to_leave_stops_nothing(self, running: Servers, folder: Path) -> None:
+        with Visitor(folder) as visitor:
+            visitor.servers()
+            visitor.leave()
+        with redis.from_url(running.broker_url) as broker:
+            assert run_sql(running, "SELECT 1") == (1,)
+            assert broker.ping()
+
+    def test_have_their_own_session(self, running: Servers, folder: Path) -> None:
+        """Ctrl-C in a terminal reaches the session of the command, not the servers."""
+        assert os.getsid(0) not in {os.getsid(pid) for pid in pids(folder)}
+
+    def test_secrets_are_for_the_owner_only(self, running: Servers, folder: Path) -> None:
+        assert mode(folder / "valkey" / "state.json") == 0o600
+        assert mode(folder / "valkey" / "valkey.conf") == 0o600
+        assert mode(folder / "valkey") == 0o700
+        assert mode(folder / "postgres") == 0o700
+        assert mode(folder) & 0o066 == 0
+
+    def test_password_is_needed_and_not_on_the_command_line(self, running: Servers, folder: Path) -> None:
+        password = running.broker_url.split(":")[2].split("@")[0]
+        port = int(running.broker_url.rsplit(":", 1)[1].split("/")[0])
+        assert password not in " ".join(psutil.Process(pids(folder)[1]).cmdline())
+        stranger = redis.Redis(port=port, retry=Retry(NoBackoff(), 0))
+        with stranger, pytest.raises(redis.AuthenticationError):
+            stranger.ping()
+
+
+class TestStartAndStop:
     def test_data_survives_a_restart(self, folder: Path) -> None:
         with embedded_servers(folder) as servers, redis.from_url(servers.broker_url) as broker:
             run_sql(servers, "CREATE TABLE kept AS SELECT 42 AS answer")
@@ -60,31 +98,6 @@ class TestUse:
         with embedded_servers(folder) as servers, redis.from_url(servers.broker_url) as broker:
             assert run_sql(servers, "SELECT answer FROM kept") == (42,)
             assert broker.get("kept") == b"42"
-
-    def test_path_too_long_for_a_socket_and_with_odd_characters_works(self, place: Path) -> None:
-        folder = place / ("it's long, " * 12).strip()
-        with embedded_servers(folder) as servers, redis.from_url(servers.broker_url) as broker:
-            assert run_sql(servers, "SELECT 1") == (1,)
-            assert broker.ping()
-            sockets = Path((folder / "postgres" / "postmaster.pid").read_text().splitlines()[4])
-            assert mode(sockets) == 0o700
-        assert not sockets.exists()
-
-
-class TestSharing:
-    def test_second_process_reuses_both(self, folder: Path) -> None:
-        with embedded_servers(folder) as ours, Visitor(folder) as visitor:
-            before = pids(folder)
-            assert visitor.servers() == ours
-            assert pids(folder) == before
-
-    def test_first_to_leave_stops_nothing(self, folder: Path) -> None:
-        with embedded_servers(folder) as servers, redis.from_url(servers.broker_url) as broker:
-            with Visitor(folder) as visitor:
-                visitor.servers()
-                visitor.leave()
-            assert run_sql(servers, "SELECT 1") == (1,)
-            assert broker.ping()
 
     def test_starter_may_leave_before_the_others(self, folder: Path) -> None:
         with Visitor(folder) as visitor:
@@ -107,40 +120,27 @@ class TestSharing:
             running = pids(place / "data")
         assert [is_running(pid) for pid in running] == [False, False]
 
-    def test_servers_have_their_own_session(self, folder: Path) -> None:
-        """Ctrl-C in a terminal reaches the session of the command, not the servers."""
-        with embedded_servers(folder):
-            assert os.getsid(0) not in {os.getsid(pid) for pid in pids(folder)}
-
-    def test_busy_start_names_its_holder(self, folder: Path) -> None:
-        with (folder / "start.lock").open("w") as lock:
+    def test_busy_start_names_its_holder(self, place: Path) -> None:
+        with (place / "start.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             lock.write("process 4711 (pairsift)\n")
             lock.flush()
             with (
                 pytest.raises(EmbeddedError, match=r"process 4711 \(pairsift\) is still starting or stopping"),
-                embedded_servers(folder, lock_seconds=0.1),
+                embedded_servers(place, lock_seconds=0.1),
             ):
                 pass
 
 
-class TestPrivacy:
-    def test_secrets_are_for_the_owner_only(self, folder: Path) -> None:
-        with embedded_servers(folder):
-            assert mode(folder / "valkey" / "state.json") == 0o600
-            assert mode(folder / "valkey" / "valkey.conf") == 0o600
-            assert mode(folder / "valkey") == 0o700
-            assert mode(folder / "postgres") == 0o700
-            assert mode(folder) & 0o066 == 0
-
-    def test_password_is_needed_and_not_on_the_command_line(self, folder: Path) -> None:
-        with embedded_servers(folder) as servers:
-            password = servers.broker_url.split(":")[2].split("@")[0]
-            port = int(servers.broker_url.rsplit(":", 1)[1].split("/")[0])
-            assert password not in " ".join(psutil.Process(pids(folder)[1]).cmdline())
-            stranger = redis.Redis(port=port, retry=Retry(NoBackoff(), 0))
-            with stranger, pytest.raises(redis.AuthenticationError):
-                stranger.ping()
+class TestPlaces:
+    def test_path_too_long_for_a_socket_and_with_odd_characters_works(self, place: Path) -> None:
+        folder = place / ("it's long, " * 12).strip()
+        with embedded_servers(folder) as servers, redis.from_url(servers.broker_url) as broker:
+            assert run_sql(servers, "SELECT 1") == (1,)
+            assert broker.ping()
+            sockets = Path((folder / "postgres" / "postmaster.pid").read_text().splitlines()[4])
+            assert mode(sockets) == 0o700
+        assert not sockets.exists()
 
     @needs_root
     def test_programs_in_a_private_folder_are_copied_for_root(
