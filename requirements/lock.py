@@ -26,7 +26,7 @@ def resolve() -> dict[str, str]:
     """Package names and versions, as pip chooses them."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        options = ["--dry-run", "--ignore-installed", "--quiet", "--report", str(report)]
+        options = ["--dry-run", "--ignore-installed", "-qq", "--report", str(report)]
         command = [sys.executable, "-m", "pip", "install", *options, "-e", f"{FOLDER.parent}[{EXTRAS}]"]
         subprocess.run(command, check=True)
         chosen = [item["metadata"] for item in json.loads(report.read_text())["install"]]
