@@ -1,8 +1,8 @@
 """Opaque cursors: where a page ended. They say what they were made for and are refused for anything else."""
 
 import base64
-import binascii
 import json
+import math
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ def decode(kind: str, cursor: str, *readers: Callable[[Any], Any]) -> list[Any]:
         given, *position = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         if given == kind and len(position) == len(readers):
             return [read(value) for read, value in zip(readers, position, strict=True)]
-    except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         pass
     detail = "cursor: use the `next` of a page with the same filter and order, unchanged."
     raise Problem(422, "invalid_cursor", "The cursor is not valid", detail)
@@ -38,7 +38,7 @@ def whole(value: Any) -> int:
 
 
 def score(value: Any) -> float:
-    if type(value) is not float or value != value:
+    if type(value) is not float or not math.isfinite(value):
         raise ValueError("not a score")
     return as_float4(value)
 

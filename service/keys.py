@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -52,8 +52,7 @@ def create_key(
 
 def find_key(session: Session, secret: str) -> ApiKey | None:
     """The key in force for this secret."""
-    in_force = ApiKey.revoked_at.is_(None) & or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > func.now())
-    return session.scalars(select(ApiKey).where(ApiKey.digest == digest_of(secret), in_force)).one_or_none()
+    return session.scalars(select(ApiKey).where(ApiKey.digest == digest_of(secret), _in_force())).one_or_none()
 
 
 def list_keys(session: Session, workspace_id: UUID | None = None) -> Sequence[ApiKey]:
@@ -74,4 +73,8 @@ def allows(key: ApiKey, scope: Scope) -> bool:
 
 
 def any_key(session: Session) -> bool:
-    return session.scalar(select(ApiKey.id).where(ApiKey.revoked_at.is_(None)).limit(1)) is not None
+    return session.scalar(select(ApiKey.id).where(_in_force()).limit(1)) is not None
+
+
+def _in_force() -> ColumnElement[bool]:
+    return ApiKey.revoked_at.is_(None) & or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > func.now())

@@ -2,7 +2,6 @@
 at all."""
 
 import base64
-import binascii
 import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -32,6 +31,12 @@ class Received:
 
     def drop(self) -> None:
         self.temporary.unlink(missing_ok=True)
+
+
+def refuse_too_large(content_length: str | None, max_bytes: int) -> None:
+    """Said before the body is sent, where the client tells its length."""
+    if content_length is not None and content_length.isdecimal() and int(content_length) > max_bytes:
+        raise _too_large(max_bytes)
 
 
 async def receive(body: AsyncIterator[bytes], target: Path, max_bytes: int, content_digest: str | None) -> Received:
@@ -70,7 +75,7 @@ async def _write(body: AsyncIterator[bytes], path: Path, max_bytes: int) -> tupl
             async for piece in body:
                 size += len(piece)
                 if size > max_bytes:
-                    raise Problem(413, "too_large", "The file is too large", f"The limit is {max_bytes:,} bytes.")
+                    raise _too_large(max_bytes)
                 pending += piece
                 if len(pending) >= PIECE:
                     await run_in_threadpool(flush)
@@ -82,6 +87,10 @@ async def _write(body: AsyncIterator[bytes], path: Path, max_bytes: int) -> tupl
     return size, digest.digest()
 
 
+def _too_large(max_bytes: int) -> Problem:
+    return Problem(413, "too_large", "The file is too large", f"The limit is {max_bytes:,} bytes.")
+
+
 def _sha256_of_header(header: str | None) -> bytes | None:
     """The sha-256 of an RFC 9530 Content-Digest; other algorithms in it are ignored."""
     for part in (header or "").split(","):
@@ -90,7 +99,7 @@ def _sha256_of_header(header: str | None) -> bytes | None:
             continue
         try:
             digest = base64.b64decode(value.strip().strip(":"), validate=True)
-        except binascii.Error:
+        except ValueError:
             digest = b""
         if len(digest) != 32:
             detail = "Content-Digest: sha-256 must be 32 bytes in base64 between colons: `sha-256=:...:`."

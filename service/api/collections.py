@@ -11,7 +11,7 @@ from service import cursor, queries, schemas, views
 from service.collections import accept_file, authorize_upload, create_collection, delete_collection
 from service.db.tables import Collection
 from service.deps import IdempotencyHeader, ReadKey, SessionDep, WriteKey, bearer, once
-from service.upload import receive
+from service.upload import receive, refuse_too_large
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"])
 
@@ -88,6 +88,7 @@ async def upload(
     read in the background; poll the collection until it is `ready` or `failed`."""
     state = request.app.state
     await run_in_threadpool(authorize_upload, state.engine, credentials, id)
+    refuse_too_large(request.headers.get("Content-Length"), state.settings.max_upload_bytes)
     received = await receive(
         request.stream(), state.storage.upload(id), state.settings.max_upload_bytes, content_digest
     )

@@ -99,5 +99,5 @@ def exact(value: float) -> ColumnElement[Any]:
 def as_float4(value: float) -> float:
     """The nearest float4. PostgreSQL refuses to round a value like 1e-46 to zero itself; a value that is too
     large is an OverflowError."""
-    nearest: float = struct.unpack("f", struct.pack("f", value))[0]
+    nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
     return nearest

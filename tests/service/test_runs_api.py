@@ -1,0 +1,337 @@
+from typing import Any
+from uuid import uuid4
+
+import httpx2 as httpx
+import pytest
+from sqlalchemy import Engine, select, update
+
+from model.config import MIN_PAIRS
+from service.db import jobs
+from service.db.session import transaction
+from service.db.states import CollectionState, JobState, Scope, StageName
+from service.db.tables import Collection, Export, Run, Stage
+from tests.factories import make_collection, make_run, publish_run, workspace_of
+from tests.service.serving import caller, problem_of
+
+
+@pytest.fixture
+def collection(idle_http: httpx.Client, idle_engine: Engine) -> Collection:
+    with transaction(idle_engine) as session:
+        return make_collection(session, MIN_PAIRS, workspace_id=workspace_of(session, idle_http))
+
+
+@pytest.fixture
+def path(collection: Collection) -> str:
+    return f"/v1/collections/{collection.id}/runs"
+
+
+def start(http: httpx.Client, path: str) -> dict[str, Any]:
+    response = http.post(path, json={})
+    assert response.status_code == 202
+    return dict(response.json())
+
+
+def claim_next(engine: Engine, run_id: str) -> jobs.Claim:
+    with transaction(engine) as session:
+        queued = select(Stage.id).where(Stage.run_id == run_id, Stage.state == JobState.QUEUED)
+        taken = jobs.claim(session, session.scalars(queued).one(), "test", 60)
+    assert taken is not None
+    return taken
+
+
+class TestStartRun:
+    def test_accepted_run_has_an_address_and_all_its_stages(self, idle_http: httpx.Client, path: str) -> None:
+        response = idle_http.post(path, json={"method": "ncr", "seed": 7})
+        body = response.json()
+        assert response.status_code == 202
+        assert response.headers["Location"] == f"/v1/runs/{body['id']}"
+        assert int(response.headers["Retry-After"]) >= 1
+        assert (body["state"], body["stage"], body["progress"], body["eta_seconds"]) == ("queued", "fetch", 0, None)
+        assert [stage["name"] for stage in body["stages"]] == ["fetch", "encode", "train", "score", "publish"]
+        assert idle_http.get(response.headers["Location"]).json() == body
+
+    def test_config_shows_defaults_too(self, idle_http: httpx.Client, path: str) -> None:
+        config = idle_http.post(path, json={"method": "ncr", "seed": 7}).json()["config"]
+        assert (config["method"], config["seed"], config["encoder"]) == ("ncr", 7, "lite")
+        assert config["method_options"]["warmup_epochs"] > 0
+
+    def test_same_idempotency_key_and_body_give_the_same_run(self, idle_http: httpx.Client, path: str) -> None:
+        headers = {"Idempotency-Key": uuid4().hex}
+        first = idle_http.post(path, json={"seed": 1, "method": "crcl"}, headers=headers)
+        again = idle_http.post(path, json={"method": "crcl", "seed": 1}, headers=headers)
+        assert again.json() == first.json()
+        assert again.headers["Location"] == first.headers["Location"]
+        assert len(idle_http.get(path).json()["items"]) == 1
+
+    def test_same_idempotency_key_with_another_body_is_a_conflict(self, idle_http: httpx.Client, path: str) -> None:
+        headers = {"Idempotency-Key": uuid4().hex}
+        idle_http.post(path, json={"seed": 1}, headers=headers)
+        problem_of(idle_http.post(path, json={"seed": 2}, headers=headers), 409, "idempotency_key_reused")
+
+    def test_idempotency_key_of_a_refused_request_can_be_used_again(self, idle_http: httpx.Client, path: str) -> None:
+        headers = {"Idempotency-Key": uuid4().hex}
+        problem_of(idle_http.post(path, json={"seed": -1}, headers=headers), 422, "invalid_option")
+        assert idle_http.post(path, json={"seed": 1}, headers=headers).status_code == 202
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"method": "magic"}, "method"),
+            ({"backbone": "resnet"}, "backbone"),
+            ({"encoder": "huge"}, "encoder"),
+            ({"epochz": 3}, "epochz"),
+            ({"batch_size": 0}, "batch_size"),
+            ({"learning_rate": "fast"}, "learning_rate"),
+            ({"method_options": {"q": 1}}, "method_options.q"),
+            ({"method_options": {"temperature": -1}}, "method_options.temperature"),
+            ({"backbone_options": {"dropout": 2}}, "backbone_options.dropout"),
+        ],
+    )
+    def test_unusable_option_is_named(
+        self, idle_http: httpx.Client, path: str, body: dict[str, object], field: str
+    ) -> None:
+        response = idle_http.post(path, json=body)
+        assert problem_of(response, 422, "invalid_option").startswith(f"{field}: ")
+        assert response.json()["errors"][0]["field"] == field
+        assert idle_http.get(path).json()["items"] == []
+
+    @pytest.mark.parametrize("body", [{"seed": "x"}, {"seed": 1.5}, {"method_options": [1]}])
+    def test_wrong_type_is_named(self, idle_http: httpx.Client, path: str, body: dict[str, object]) -> None:
+        assert next(iter(body)) in problem_of(idle_http.post(path, json=body), 422, "invalid_request")
+
+    def test_option_name_that_no_encoding_can_carry_is_refused(self, idle_http: httpx.Client, path: str) -> None:
+        headers = {"Content-Type": "application/json", "Idempotency-Key": uuid4().hex}
+        response = idle_http.post(path, content=b'{"\\ud800": 1}', headers=headers)
+        problem_of(response, 422, "invalid_request")
+
+    def test_too_few_pairs_states_the_minimum(self, idle_http: httpx.Client, idle_engine: Engine) -> None:
+        with transaction(idle_engine) as session:
+            small = make_collection(session, MIN_PAIRS - 1, workspace_id=workspace_of(session, idle_http))
+        response = idle_http.post(f"/v1/collections/{small.id}/runs", json={})
+        assert f"at least {MIN_PAIRS}" in problem_of(response, 422, "too_few_pairs")
+        assert response.json()["minimum"] == MIN_PAIRS
+
+    @pytest.mark.parametrize("state", [CollectionState.EMPTY, CollectionState.FAILED])
+    def test_collection_without_pairs_is_a_conflict(
+        self, idle_http: httpx.Client, idle_engine: Engine, state: CollectionState
+    ) -> None:
+        with transaction(idle_engine) as session:
+            made = make_collection(session, workspace_id=workspace_of(session, idle_http), state=state)
+        response = idle_http.post(f"/v1/collections/{made.id}/runs", json={})
+        assert "upload a file first" in problem_of(response, 409, "collection_not_ready")
+
+    def test_run_accepted_while_ingesting_starts_when_the_file_is_read(
+        self, idle_http: httpx.Client, idle_engine: Engine
+    ) -> None:
+        with transaction(idle_engine) as session:
+            workspace_id = workspace_of(session, idle_http)
+            made = make_collection(session, workspace_id=workspace_id, state=CollectionState.INGESTING)
+            jobs.submit_ingest(session, made)
+        run = start(idle_http, f"/v1/collections/{made.id}/runs")
+        assert {stage["state"] for stage in run["stages"]} == {"waiting"}
+        with transaction(idle_engine) as session:
+            ingest = session.scalars(select(Stage.id).where(Stage.collection_id == made.id, Stage.run_id.is_(None)))
+            taken = jobs.claim(session, ingest.one(), "test", 60)
+            assert taken is not None
+            jobs.finish(session, taken)
+        assert idle_http.get(f"/v1/runs/{run['id']}").json()["stages"][0]["state"] == "queued"
+
+    def test_read_key_may_not_start(self, idle_http: httpx.Client, idle_url: str, idle_engine: Engine) -> None:
+        with caller(idle_url, idle_engine, Scope.READ) as reader:
+            problem_of(reader.post(f"/v1/collections/{uuid4()}/runs", json={}), 403, "forbidden")
+
+
+class TestListRuns:
+    @pytest.mark.parametrize("limit", [1, 2, 100])
+    def test_pages_have_all_newest_first(self, idle_http: httpx.Client, path: str, limit: int) -> None:
+        made = [start(idle_http, path)["id"] for _ in range(3)]
+        found, query = [], {"limit": str(limit)}
+        while True:
+            page = idle_http.get(path, params=query).json()
+            found += [run["id"] for run in page["items"]]
+            if page["next"] is None:
+                break
+            query["cursor"] = page["next"]
+        assert found == made[::-1]
+
+    def test_cursor_of_another_collection_is_refused(
+        self, idle_http: httpx.Client, idle_engine: Engine, path: str
+    ) -> None:
+        start(idle_http, path)
+        start(idle_http, path)
+        cursor = idle_http.get(path, params={"limit": 1}).json()["next"]
+        with transaction(idle_engine) as session:
+            other = make_collection(session, workspace_id=workspace_of(session, idle_http))
+        response = idle_http.get(f"/v1/collections/{other.id}/runs", params={"cursor": cursor})
+        problem_of(response, 422, "invalid_cursor")
+
+
+class TestGetRun:
+    def test_running_stage_shows_progress_and_time_left(
+        self, idle_http: httpx.Client, idle_engine: Engine, path: str
+    ) -> None:
+        id = start(idle_http, path)["id"]
+        with transaction(idle_engine) as session:
+            jobs.finish(session, claim_next(idle_engine, id))
+        taken = claim_next(idle_engine, id)
+        with transaction(idle_engine) as session:
+            jobs.heartbeat(session, taken, 60, 25, 100, "25 of 100")
+            begun = jobs.func.now() - jobs.timedelta(seconds=10)
+            session.execute(update(Stage).where(Stage.id == taken.stage_id).values(started_at=begun))
+        response = idle_http.get(f"/v1/runs/{id}")
+        run = response.json()
+        fetch, encode, train = run["stages"][:3]
+        assert int(response.headers["Retry-After"]) >= 1
+        assert (run["state"], run["stage"]) == ("running", "encode")
+        assert 0 < fetch["seconds"] + 1 < encode["seconds"] + 1
+        assert (fetch["progress"], encode["progress"], train["progress"]) == (1, 0.25, 0)
+        assert (encode["message"], encode["attempt"]) == ("25 of 100", 1)
+        assert encode["eta_seconds"] == pytest.approx(30, abs=10)
+        assert train["seconds"] is None
+        assert 0 < run["progress"] < 1
+        assert run["eta_seconds"] > 0
+
+    def test_published_run_is_complete(
+        self, idle_http: httpx.Client, idle_engine: Engine, collection: Collection
+    ) -> None:
+        with transaction(idle_engine) as session:
+            run = publish_run(session, session.get_one(Collection, collection.id), {1: 0.5})
+        body = idle_http.get(f"/v1/runs/{run.id}").json()
+        assert (body["state"], body["progress"], body["stage"], body["eta_seconds"]) == ("succeeded", 1, None, None)
+
+    def test_failed_run_tells_why(self, idle_http: httpx.Client, idle_engine: Engine, path: str) -> None:
+        id = start(idle_http, path)["id"]
+        error = jobs.problem("no_images", "No image could be read", "Not one.")
+        with transaction(idle_engine) as session:
+            jobs.fail(session, claim_next(idle_engine, id), error)
+        response = idle_http.get(f"/v1/runs/{id}")
+        assert response.json()["error"] == error
+        assert response.json()["finished_at"] is not None
+        assert "Retry-After" not in response.headers
+
+
+class TestCancelRun:
+    def test_run_that_has_not_started_is_cancelled_at_once(self, idle_http: httpx.Client, path: str) -> None:
+        id = start(idle_http, path)["id"]
+        response = idle_http.post(f"/v1/runs/{id}/cancel")
+        assert response.status_code == 202
+        assert response.json()["state"] == "cancelled"
+        assert {stage["state"] for stage in response.json()["stages"]} == {"cancelled"}
+
+    def test_run_that_has_ended_is_a_conflict(self, idle_http: httpx.Client, path: str) -> None:
+        id = start(idle_http, path)["id"]
+        idle_http.post(f"/v1/runs/{id}/cancel")
+        problem_of(idle_http.post(f"/v1/runs/{id}/cancel"), 409, "run_ended")
+
+    def test_running_stage_is_told(self, idle_http: httpx.Client, idle_engine: Engine, path: str) -> None:
+        id = start(idle_http, path)["id"]
+        taken = claim_next(idle_engine, id)
+        assert idle_http.post(f"/v1/runs/{id}/cancel").json()["state"] == "running"
+        with transaction(idle_engine) as session:
+            assert jobs.heartbeat(session, taken, 60, 0, 0, None)
+
+
+class TestResumeRun:
+    def test_cancelled_run_goes_on(self, idle_http: httpx.Client, path: str) -> None:
+        id = start(idle_http, path)["id"]
+        idle_http.post(f"/v1/runs/{id}/cancel")
+        response = idle_http.post(f"/v1/runs/{id}/resume")
+        assert response.status_code == 202
+        assert (response.json()["state"], response.json()["stage"]) == ("queued", "fetch")
+
+    def test_run_that_has_not_ended_is_a_conflict(self, idle_http: httpx.Client, path: str) -> None:
+        id = start(idle_http, path)["id"]
+        problem_of(idle_http.post(f"/v1/runs/{id}/resume"), 409, "run_not_ended")
+
+    def test_published_run_is_a_conflict(
+        self, idle_http: httpx.Client, idle_engine: Engine, collection: Collection
+    ) -> None:
+        with transaction(idle_engine) as session:
+            run = publish_run(session, session.get_one(Collection, collection.id), {1: 0.5})
+        problem_of(idle_http.post(f"/v1/runs/{run.id}/resume"), 409, "run_not_ended")
+
+    def test_run_of_a_failed_collection_is_a_conflict(self, idle_http: httpx.Client, idle_engine: Engine) -> None:
+        with transaction(idle_engine) as session:
+            workspace_id = workspace_of(session, idle_http)
+            failed = make_collection(session, workspace_id=workspace_id, state=CollectionState.FAILED)
+            run = make_run(session, failed)
+            run.state = JobState.FAILED
+        problem_of(idle_http.post(f"/v1/runs/{run.id}/resume"), 409, "collection_not_ready")
+
+
+class TestMethods:
+    def test_every_option_has_help_and_default(self, idle_http: httpx.Client) -> None:
+        body = idle_http.get("/v1/methods").json()
+        assert {"crcl", "ncr"} <= body["methods"].keys()
+        assert body["encoders"] == ["lite"]
+        for group in (body["options"], *(kind["options"] for kind in body["methods"].values())):
+            assert group
+            assert all(option["help"] and option["default"] is not None for option in group.values())
+
+
+@pytest.fixture(scope="module")
+def ids(idle_engine: Engine) -> dict[str, object]:
+    with transaction(idle_engine) as session:
+        collection = make_collection(session, 1)
+        run = publish_run(session, collection, {1: 0.5})
+        export = Export(workspace_id=run.workspace_id, run_id=run.id, format="tsv", filter={})
+        session.add(export)
+        session.flush()
+        jobs.submit_export(session, export, collection.id)
+    return {"collection": collection.id, "run": run.id, "export": export.id, "uid": "0" * 32}
+
+
+class TestWorkspaces:
+    """Whoever knows an id of another workspace learns nothing from it, not even that it exists."""
+
+    CALLS = (
+        ("GET", "/v1/collections/{collection}"),
+        ("DELETE", "/v1/collections/{collection}"),
+        ("PUT", "/v1/collections/{collection}/file"),
+        ("GET", "/v1/collections/{collection}/rejects"),
+        ("POST", "/v1/collections/{collection}/runs"),
+        ("GET", "/v1/collections/{collection}/runs"),
+        ("GET", "/v1/runs/{run}"),
+        ("POST", "/v1/runs/{run}/cancel"),
+        ("POST", "/v1/runs/{run}/resume"),
+        ("GET", "/v1/runs/{run}/pairs"),
+        ("GET", "/v1/runs/{run}/pairs/{uid}"),
+        ("POST", "/v1/runs/{run}/exports"),
+        ("GET", "/v1/exports/{export}"),
+        ("GET", "/v1/exports/{export}/download"),
+    )
+
+    @pytest.mark.parametrize(("method", "path"), CALLS)
+    def test_ids_of_another_workspace_are_not_found(
+        self, idle_http: httpx.Client, idle_engine: Engine, ids: dict[str, object], method: str, path: str
+    ) -> None:
+        body = {"json": {}} if method == "POST" else {"content": b"a\tb"} if method == "PUT" else {}
+        problem_of(idle_http.request(method, path.format(**ids), **body), 404, "not_found")  # type: ignore[arg-type]
+        with transaction(idle_engine) as session:
+            assert session.get_one(Run, ids["run"]).state == JobState.SUCCEEDED
+
+    def test_every_call_that_takes_an_id_is_listed_above(self, idle_url: str) -> None:
+        paths = httpx.get(f"{idle_url}/openapi.json").json()["paths"]
+        calls = {(method.upper(), path) for path, methods in paths.items() for method in methods if "{" in path}
+        listed = {
+            (method, path.replace("{collection}", "{id}").replace("{run}", "{id}").replace("{export}", "{id}"))
+            for method, path in self.CALLS
+        }
+        assert calls - {("DELETE", "/v1/keys/{id}")} == listed
+
+
+class TestStages:
+    def test_every_stage_of_a_run_has_a_share_of_its_progress(
+        self, idle_http: httpx.Client, idle_engine: Engine, path: str
+    ) -> None:
+        """The progress of the whole grows with every stage and ends at one."""
+        id = start(idle_http, path)["id"]
+        seen = [0.0]
+        for name in ("fetch", "encode", "train", "score", "publish"):
+            taken = claim_next(idle_engine, id)
+            assert taken.name == StageName(name)
+            with transaction(idle_engine) as session:
+                jobs.finish(session, taken)
+            seen.append(idle_http.get(f"/v1/runs/{id}").json()["progress"])
+        assert seen == sorted(set(seen))
+        assert seen[-1] == pytest.approx(1)
