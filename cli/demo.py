@@ -1,7 +1,6 @@
 """pairsift demo"""
 
 import json
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +11,7 @@ import typer
 
 from cli.output import JsonFlag, give, say, seconds_text, show_table
 from cli.session import Method, Seed, connected, export_file, follow_run, run_options, upload_file
-from cli.stack import running_stack
+from cli.stack import running_stack, temporary_data_folder
 from service.client import Client
 from service.config import Settings
 
@@ -34,7 +33,7 @@ def demo(
         truth = _draw(out / "collection", pairs, noise, near_miss, seed or 0)
     with ExitStack() as stack:
         with clock.stage("start"):
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pairsift-demo-")))
+            folder = stack.enter_context(temporary_data_folder())
             settings = Settings().model_copy(update={"data": folder, "storage": folder / "storage", "port": 0})
             say("starting PostgreSQL, Valkey, the service and a worker")
             local = stack.enter_context(running_stack(settings))
@@ -83,6 +82,7 @@ def _draw(folder: Path, pairs: int, noise: float, near_miss: float, seed: int) -
 def _judge(client: Client, run_id: Any, truth: dict[int, str]) -> dict[str, Any]:
     """How well the scores found the mismatches; the truth is seen only here, after the run."""
     import numpy as np
+
     from model.metrics import auroc, noise_detection
 
     scored = [(pair.row, pair.clean_confidence, pair.is_mismatch_issue) for pair in client.pairs(run_id)]

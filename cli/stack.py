@@ -6,6 +6,7 @@ import secrets
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -39,6 +40,15 @@ class Stack:
 
 def data_folder(settings: Settings) -> Path:
     return settings.data or default_data_folder(settings.xdg_data_home)
+
+
+@contextmanager
+def temporary_data_folder() -> Iterator[Path]:
+    """A data folder for one command. What is in it is private; PostgreSQL's account may pass through it."""
+    with tempfile.TemporaryDirectory(prefix="pairsift-") as name:
+        folder = Path(name)
+        folder.chmod(0o711)
+        yield folder
 
 
 @contextmanager

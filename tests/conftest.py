@@ -13,6 +13,8 @@ import pytest
 import uvicorn
 from sqlalchemy import Engine, make_url, text
 
+from cli.stack import temporary_data_folder
+from model.demo.collection import generate
 from service import keys
 from service.client import Client
 from service.config import Settings, child_environment
@@ -23,20 +25,18 @@ from service.embedded import Servers, embedded_servers
 from service.main import create_app
 
 ROOT = Path(__file__).resolve().parents[1]
+PAIRS = 96  # of the small demo collection
 FLICKR8K = ROOT.parent / "shared" / "data" / "flickr8k"
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+def servers() -> Iterator[Servers]:
     configured = Settings()
     if configured.database_url and configured.broker_url:
         yield Servers(configured.database_url, configured.broker_url)
         return
-    # PostgreSQL does not run as root; as root its account must be able to pass through the parents.
-    folder = tmp_path_factory.mktemp("servers")
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(parent.stat().st_mode | 0o711)
-    with embedded_servers(folder) as running:
+    # Not below pytest's own folder, which is private: as root, PostgreSQL runs under another account.
+    with temporary_data_folder() as folder, embedded_servers(folder) as running:
         yield running
 
 
@@ -156,3 +156,11 @@ def flickr8k() -> Path:
     if not FLICKR8K.is_dir():
         pytest.skip(f"needs the Flickr8k folder, which is not at {os.path.relpath(FLICKR8K, ROOT)}")
     return FLICKR8K
+
+
+@pytest.fixture(scope="session")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small demo collection: pairs.tsv, images/ and the truth."""
+    folder = tmp_path_factory.mktemp("scenes")
+    generate(folder, pairs=PAIRS, noise=0.3, seed=3, processes=1)
+    return folder

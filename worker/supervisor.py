@@ -62,7 +62,9 @@ def _start_celery(settings: Settings, queues: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "celery", "--app", "worker.app", "--quiet", "worker"]
     options = ["--queues", queues, "--concurrency", concurrency, "--hostname", name, "--loglevel", "WARNING"]
     quieter = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    return subprocess.Popen(command + options + quieter, env=child_environment(settings))
+    # Celery says good-bye on stdout, which belongs to the results of whatever command runs this worker.
+    environment = child_environment(settings)
+    return subprocess.Popen(command + options + quieter, env=environment, stdout=subprocess.DEVNULL)
 
 
 def _end(celery: subprocess.Popen[bytes]) -> None:
