@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 
 import httpx2 as httpx
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete
 
 from service.config import Settings
 from service.db.migrate import upgrade
-from service.db.session import make_engine
+from service.db.session import make_engine, transaction
+from service.db.tables import Workspace
 from tests.service.serving import caller, serving
 
 
@@ -39,3 +40,11 @@ def idle_http(idle_url: str, idle_engine: Engine) -> Iterator[httpx.Client]:
     """A plain client with a write key of a workspace of its own."""
     with caller(idle_url, idle_engine) as client:
         yield client
+
+
+@pytest.fixture
+def clean_engine(quiet_engine: Engine) -> Iterator[Engine]:
+    """The database of the module, emptied after every test."""
+    yield quiet_engine
+    with transaction(quiet_engine) as session:
+        session.execute(delete(Workspace))

@@ -1,15 +1,16 @@
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import httpx2 as httpx
 import pytest
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, func, select, update
 
 from model.config import MIN_PAIRS
 from service.db import jobs
 from service.db.session import transaction
 from service.db.states import CollectionState, JobState, Scope, StageName
-from service.db.tables import Collection, Export, Run, Stage
+from service.db.tables import Collection, Stage
 from tests.factories import make_collection, make_run, publish_run, workspace_of
 from tests.service.serving import caller, problem_of
 
@@ -176,7 +177,7 @@ class TestGetRun:
         taken = claim_next(idle_engine, id)
         with transaction(idle_engine) as session:
             jobs.heartbeat(session, taken, 60, 25, 100, "25 of 100")
-            begun = jobs.func.now() - jobs.timedelta(seconds=10)
+            begun = func.now() - timedelta(seconds=10)
             session.execute(update(Stage).where(Stage.id == taken.stage_id).values(started_at=begun))
         response = idle_http.get(f"/v1/runs/{id}")
         run = response.json()
@@ -267,57 +268,6 @@ class TestMethods:
         for group in (body["options"], *(kind["options"] for kind in body["methods"].values())):
             assert group
             assert all(option["help"] and option["default"] is not None for option in group.values())
-
-
-@pytest.fixture(scope="module")
-def ids(idle_engine: Engine) -> dict[str, object]:
-    with transaction(idle_engine) as session:
-        collection = make_collection(session, 1)
-        run = publish_run(session, collection, {1: 0.5})
-        export = Export(workspace_id=run.workspace_id, run_id=run.id, format="tsv", filter={})
-        session.add(export)
-        session.flush()
-        jobs.submit_export(session, export, collection.id)
-    return {"collection": collection.id, "run": run.id, "export": export.id, "uid": "0" * 32}
-
-
-class TestWorkspaces:
-    """Whoever knows an id of another workspace learns nothing from it, not even that it exists."""
-
-    CALLS = (
-        ("GET", "/v1/collections/{collection}"),
-        ("DELETE", "/v1/collections/{collection}"),
-        ("PUT", "/v1/collections/{collection}/file"),
-        ("GET", "/v1/collections/{collection}/rejects"),
-        ("POST", "/v1/collections/{collection}/runs"),
-        ("GET", "/v1/collections/{collection}/runs"),
-        ("GET", "/v1/runs/{run}"),
-        ("POST", "/v1/runs/{run}/cancel"),
-        ("POST", "/v1/runs/{run}/resume"),
-        ("GET", "/v1/runs/{run}/pairs"),
-        ("GET", "/v1/runs/{run}/pairs/{uid}"),
-        ("POST", "/v1/runs/{run}/exports"),
-        ("GET", "/v1/exports/{export}"),
-        ("GET", "/v1/exports/{export}/download"),
-    )
-
-    @pytest.mark.parametrize(("method", "path"), CALLS)
-    def test_ids_of_another_workspace_are_not_found(
-        self, idle_http: httpx.Client, idle_engine: Engine, ids: dict[str, object], method: str, path: str
-    ) -> None:
-        body = {"json": {}} if method == "POST" else {"content": b"a\tb"} if method == "PUT" else {}
-        problem_of(idle_http.request(method, path.format(**ids), **body), 404, "not_found")  # type: ignore[arg-type]
-        with transaction(idle_engine) as session:
-            assert session.get_one(Run, ids["run"]).state == JobState.SUCCEEDED
-
-    def test_every_call_that_takes_an_id_is_listed_above(self, idle_url: str) -> None:
-        paths = httpx.get(f"{idle_url}/openapi.json").json()["paths"]
-        calls = {(method.upper(), path) for path, methods in paths.items() for method in methods if "{" in path}
-        listed = {
-            (method, path.replace("{collection}", "{id}").replace("{run}", "{id}").replace("{export}", "{id}"))
-            for method, path in self.CALLS
-        }
-        assert calls - {("DELETE", "/v1/keys/{id}")} == listed
 
 
 class TestStages:
