@@ -110,7 +110,12 @@ ENCODERS = ("lite",)
 
 @dataclass(frozen=True)
 class RunConfig:
-    """What one run does. The defaults suit 500 to 50,000 pairs with pooled features."""
+    """What one run does. The defaults suit 500 to 50,000 pairs with pooled features.
+
+    Lengths are in epochs, not steps: what ends the useful part of a training is that mismatched pairs become
+    memorised, and that depends on how often each was seen. (Repeating a small collection to gain steps was
+    measured to do harm.)
+    """
 
     method: str = _option("crcl", "How the networks learn from noisy pairs.", choices=tuple(METHOD_CONFIGS))
     backbone: str = _option("head", "Which network compares image and caption.", choices=tuple(BACKBONE_CONFIGS))
@@ -118,9 +123,6 @@ class RunConfig:
     seed: int = _option(0, "Seed of everything random; the same seed gives the same scores.", (0, 2**31 - 1))
     networks: int = _option(2, "Networks trained together; with 2 each is taught by the other.", (1, 2))
     batch_size: int = _option(128, "Pairs in a batch; smaller collections use smaller ones.", (2, 65536))
-    # A fixed number of epochs would leave a small collection with a handful of steps and nothing learned,
-    # so an epoch passes over the pairs as often as it needs to make this many steps.
-    epoch_steps: int = _option(40, "Least steps of an epoch; small collections are repeated.", (1, 100_000))
     weight_decay: float = _option(0.01, "Weight decay of AdamW.", (0.0, 10.0))
     gradient_clip: float = _option(2.0, "Largest norm of a gradient.", (1e-6, 1e6))
     score_draws: int = _option(4, "Batch draws that exported values are averaged over.", (1, 1000))

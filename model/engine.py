@@ -196,7 +196,8 @@ class Engine:
         streams = []
         for k in range(self.config.networks):
             subsets = {name: rows for name, rows in self._method.subsets(phase, k).items() if len(rows) > 0}
-            steps = self._steps(subsets)
+            first = next(iter(subsets.values()))
+            steps = max(1, len(first) // self._batch_size)
             streams.append((steps, {name: self._stream(rows) for name, rows in subsets.items()}))
         longest = max(steps for steps, _ in streams)
         for step in range(longest):
@@ -223,12 +224,6 @@ class Engine:
     def _batch(self, network: torch.nn.Module, rows: Tensor) -> Batch:
         similarity = network(self._sides[0][rows], self._sides[1][rows])
         return Batch(rows, similarity, self._identity.forbidden(rows))
-
-    def _steps(self, subsets: dict[str, Tensor]) -> int:
-        if not subsets:
-            return 0
-        first = next(iter(subsets.values()))
-        return max(self.config.epoch_steps, len(first) // self._batch_size)
 
     def _stream(self, rows: Tensor) -> Iterator[Tensor]:
         """Whole batches of a subset without end, newly shuffled every time round; a short rest is left out."""

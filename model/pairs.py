@@ -9,6 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from model.training import TrainingError
+
 # Standardised features up to this size are kept in memory for the whole training.
 RESIDENT_BYTES = 2 * 1024**3
 _CHUNK_ROWS = 4096
@@ -36,7 +38,11 @@ class Pairs:
 
 def gather(features: Any, rows: npt.NDArray[np.int64]) -> Tensor:
     """The named rows as a float32 tensor of their own, whatever the store holds."""
-    return torch.from_numpy(np.array(features[rows], dtype=np.float32))
+    values = torch.from_numpy(np.array(features[rows], dtype=np.float32))
+    is_usable = torch.isfinite(values).flatten(start_dim=1).all(dim=1)
+    if not is_usable.all():
+        raise TrainingError(f"the features of pair {rows[int((~is_usable).nonzero()[0])]} are not finite")
+    return values
 
 
 class Side:

@@ -16,7 +16,7 @@ from model.config import HeadConfig
 from model.pairs import gather
 
 # More rows than this do not change the components; evenly spaced, so the choice is the same every time.
-_FIT_ROWS = 20_000
+_FIT_ROWS = 8192
 
 
 class Standard(nn.Module):
