@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Header, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 from sqlalchemy import func, select
@@ -65,6 +65,8 @@ ReadKey = Annotated[ApiKey, Depends(_requires(Scope.READ))]
 WriteKey = Annotated[ApiKey, Depends(_requires(Scope.WRITE))]
 AdminKey = Annotated[ApiKey, Depends(_requires(Scope.ADMIN))]
 
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many on a page.")]
+PageCursor = Annotated[str | None, Query(alias="cursor", description="The `next` of the page before.")]
 IdempotencyHeader = Annotated[
     str | None,
     Header(

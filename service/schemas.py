@@ -37,7 +37,9 @@ class Failure(BaseModel):
 
 
 class CollectionCreate(Request):
-    name: Text = Field(default="collection", min_length=1, max_length=200, examples=["cc3m sample"])
+    name: Text = Field(
+        default="collection", min_length=1, max_length=200, description="For people.", examples=["cc3m sample"]
+    )
     url_column: int | Text | None = Field(
         default=None, description="Number from 0, or name in the header; else detected."
     )
@@ -87,14 +89,16 @@ class RunCreate(Request):
         json_schema_extra={"examples": [{"method": "crcl"}, {"method": "ncr", "seed": 7}]},
     )
 
-    method: str | None = Field(default=None, examples=["crcl"])
-    backbone: str | None = Field(default=None, examples=["head"])
-    encoder: str | None = Field(default=None, examples=["lite"])
+    method: str | None = Field(default=None, description="How it learns from noisy pairs.", examples=["crcl"])
+    backbone: str | None = Field(default=None, description="What compares image and caption.", examples=["head"])
+    encoder: str | None = Field(default=None, description="Where the features come from.", examples=["lite"])
     seed: int | None = Field(default=None, description="The same seed gives the same scores.")
     method_options: dict[str, Any] | None = Field(
         default=None, description="Options of the method; unknown ones are refused."
     )
-    backbone_options: dict[str, Any] | None = None
+    backbone_options: dict[str, Any] | None = Field(
+        default=None, description="Options of the backbone; unknown ones are refused."
+    )
 
 
 class StageStatus(BaseModel):
@@ -152,8 +156,8 @@ class PairFilter(Request):
     """Which pairs: for a page and for an export alike."""
 
     split: Split | None = Field(default=None, description="`clean`, `noisy` or `unscored`; all pairs when absent.")
-    min_confidence: float | None = Field(default=None, ge=0, le=1)
-    max_confidence: float | None = Field(default=None, ge=0, le=1)
+    min_confidence: float | None = Field(default=None, ge=0, le=1, description="Least `clean_confidence`, inclusive.")
+    max_confidence: float | None = Field(default=None, ge=0, le=1, description="Most `clean_confidence`, inclusive.")
     text: Text | None = Field(default=None, max_length=200, description="Part of the caption, in any case.")
 
 
@@ -183,8 +187,8 @@ class Export(BaseModel):
 
 
 class KeyCreate(Request):
-    name: Text = Field(min_length=1, max_length=100, examples=["laptop"])
-    scopes: list[Scope] = Field(min_length=1, examples=[["write"]])
+    name: Text = Field(min_length=1, max_length=100, description="For people: where it is used.", examples=["laptop"])
+    scopes: list[Scope] = Field(min_length=1, description="What it may do.", examples=[["write"]])
     days: int | None = Field(default=None, ge=1, le=36500, description="How long it is valid; for ever when absent.")
 
 

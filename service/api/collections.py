@@ -10,12 +10,10 @@ from fastapi.security import HTTPAuthorizationCredentials
 from service import cursor, queries, schemas, views
 from service.collections import accept_file, authorize_upload, create_collection, delete_collection
 from service.db.tables import Collection
-from service.deps import IdempotencyHeader, ReadKey, SessionDep, WriteKey, bearer, once
+from service.deps import IdempotencyHeader, Limit, PageCursor, ReadKey, SessionDep, WriteKey, bearer, once
 from service.upload import receive, refuse_too_large
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"])
-
-Limit = Annotated[int, Query(ge=1, le=1000)]
 
 
 @router.post("", status_code=201, operation_id="createCollection", summary="Make an empty collection")
@@ -26,6 +24,7 @@ def create(
     response: Response,
     idempotency_key: IdempotencyHeader = None,
 ) -> schemas.Collection:
+    """Say here how its file is to be read, where that should not be detected; then send the file."""
     id = once(
         session, key, idempotency_key, "POST /v1/collections", body, lambda: create_collection(session, key, body)
     )
@@ -38,8 +37,9 @@ def index(
     key: ReadKey,
     session: SessionDep,
     limit: Limit = 100,
-    cursor_: Annotated[str | None, Query(alias="cursor")] = None,
+    cursor_: PageCursor = None,
 ) -> schemas.Page[schemas.Collection]:
+    """The images of each are counted only in the answer for one collection."""
     before = cursor.decode("collections", cursor_, cursor.moment, cursor.identity) if cursor_ else None
     found = queries.newest_first(session, Collection, key.workspace_id, limit + 1, before)
     page, last = cursor.cut(found, limit)
@@ -49,11 +49,13 @@ def index(
 
 @router.get("/{id}", operation_id="getCollection", summary="State, counts by reason, detected columns")
 def get(id: UUID, key: ReadKey, session: SessionDep) -> schemas.Collection:
+    """Poll it after an upload: `ingesting` becomes `ready`, or `failed` with the reason in `error`."""
     return _view(session, key, id)
 
 
 @router.delete("/{id}", status_code=204, operation_id="deleteCollection", summary="Delete it with all its runs")
 def delete(id: UUID, key: WriteKey, session: SessionDep, request: Request) -> None:
+    """Its pairs, scores, exports and files go too. Refused while a worker is busy with it."""
     delete_collection(session, key, id, request.app.state.storage)
 
 
@@ -104,8 +106,9 @@ def rejects(
     key: ReadKey,
     session: SessionDep,
     limit: Limit = 100,
-    cursor_: Annotated[str | None, Query(alias="cursor")] = None,
+    cursor_: PageCursor = None,
 ) -> schemas.Page[schemas.Reject]:
+    """Every line of the file that is no pair is here, in file order."""
     collection = queries.get_owned(session, Collection, id, key.workspace_id)
     after = cursor.decode(f"rejects {id}", cursor_, cursor.whole)[0] if cursor_ else 0
     page, last = cursor.cut(queries.rejects(session, collection.id, after, limit + 1), limit)

@@ -30,6 +30,7 @@ def create(
     response: Response,
     idempotency_key: IdempotencyHeader = None,
 ) -> schemas.Export:
+    """Takes the filters of `listPairs`; the pages put together are the file. Poll `Location`, then download."""
     request = f"POST /v1/runs/{id}/exports"
     export_id = once(session, key, idempotency_key, request, body, lambda: runs.create_export(session, key, id, body))
     response.headers["Location"] = f"/v1/exports/{export_id}"
@@ -39,10 +40,17 @@ def create(
 
 @router.get("/exports/{id}", operation_id="getExport", summary="State, rows and sha256 of an export")
 def get(id: UUID, key: ReadKey, session: SessionDep) -> schemas.Export:
+    """Poll it until `download` is there; `error` says why when it failed."""
     return _view(session, queries.get_owned(session, Export, id, key.workspace_id))
 
 
-@router.get("/exports/{id}/download", operation_id="downloadExport", summary="The file", response_class=FileResponse)
+@router.get(
+    "/exports/{id}/download",
+    operation_id="downloadExport",
+    summary="The file",
+    response_class=FileResponse,
+    responses={206: {"description": "The range that was asked for"}, 304: {"description": "You have it already"}},
+)
 def download(id: UUID, key: ReadKey, session: SessionDep, request: Request) -> Response:
     """Supports Range; the ETag is the sha256 of the file."""
     export = queries.get_owned(session, Export, id, key.workspace_id)

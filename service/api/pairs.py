@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 
 from service import cursor, queries, schemas, views
 from service.db.pairs import PairSelection
@@ -24,9 +25,9 @@ Sort = Literal[
 
 
 class PairQuery(schemas.PairFilter):
-    sort: Sort = "row"
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100
-    cursor: str | None = None
+    sort: Sort = Field(default="row", description="By which value; equal ones follow in file order.")
+    limit: int = Field(default=100, ge=1, le=1000, description="How many on a page.")
+    cursor: str | None = Field(default=None, description="The `next` of a page with the same filter and order.")
 
 
 @router.get("", operation_id="listPairs", summary="Pairs with their scores")
@@ -50,6 +51,7 @@ def index(
 
 @router.get("/{uid}", operation_id="getPair", summary="One pair, in all rows where it stands")
 def get(id: UUID, uid: str, key: ReadKey, session: SessionDep) -> list[schemas.Pair]:
+    """A pair that the file repeats has several rows; each was judged on its own."""
     run = queries.get_owned(session, Run, id, key.workspace_id)
     try:
         found = queries.pair(session, run, UUID(hex=uid))

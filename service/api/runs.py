@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 
 from service import cursor, queries, runs, schemas, views
 from service.db.tables import Collection, Run
-from service.deps import IdempotencyHeader, ReadKey, SessionDep, WriteKey, once
+from service.deps import IdempotencyHeader, PageCursor, ReadKey, SessionDep, WriteKey, once
 from service.options import describe_options
 
 router = APIRouter(prefix="/v1", tags=["runs"])
@@ -17,6 +17,7 @@ POLL_SECONDS = "2"
 
 @router.get("/methods", operation_id="listMethods", summary="Methods, backbones and encoders with their options")
 def methods(_: ReadKey) -> dict[str, Any]:
+    """What may be given when a run is started, with defaults and ranges."""
     return describe_options()
 
 
@@ -42,9 +43,10 @@ def index(
     id: UUID,
     key: ReadKey,
     session: SessionDep,
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
-    cursor_: Annotated[str | None, Query(alias="cursor")] = None,
+    limit: Annotated[int, Query(ge=1, le=100, description="How many on a page.")] = 20,
+    cursor_: PageCursor = None,
 ) -> schemas.Page[schemas.Run]:
+    """Every run has its own scores; a later one changes nothing of those before it."""
     collection = queries.get_owned(session, Collection, id, key.workspace_id)
     kind = f"runs {id}"
     before = cursor.decode(kind, cursor_, cursor.moment, cursor.identity) if cursor_ else None
@@ -56,6 +58,7 @@ def index(
 
 @router.get("/runs/{id}", operation_id="getRun", summary="State, stage, progress and ETA")
 def get(id: UUID, key: ReadKey, session: SessionDep, response: Response) -> schemas.Run:
+    """Poll it as often as `Retry-After` says; the header is absent when the run has ended."""
     view = _view(session, queries.get_owned(session, Run, id, key.workspace_id))
     if view.finished_at is None:
         response.headers["Retry-After"] = POLL_SECONDS

@@ -193,7 +193,7 @@ class TestDeleteCollection:
         assert before - len(self.files(idle_settings)) == 3
         with transaction(idle_engine) as session:
             for table in (Pair, Image, Run, Stage):
-                of_it = select(func.count()).where(table.collection_id == collection.id)  # type: ignore[attr-defined]
+                of_it = select(func.count()).where(table.collection_id == collection.id)
                 assert session.scalar(of_it) == 0
             orphans = select(func.count()).select_from(Score).where(Score.run_id.not_in(select(Run.id)))
             assert session.scalar(orphans) == 0

@@ -38,6 +38,7 @@ class TestOpenApi:
     def test_operation_says_what_it_does_and_how_it_fails(self, operations: dict[str, Any], name: str) -> None:
         call = operations[name]
         assert call["summary"]
+        assert call["description"]
         assert call["tags"]
         assert "application/problem+json" in call["responses"]["default"]["content"]
         assert "422" not in call["responses"], "validation errors are problems too"
@@ -58,6 +59,17 @@ class TestOpenApi:
         schemas = document["components"]["schemas"]
         for name in ("RunCreate", "ExportCreate"):
             assert schemas[name]["examples"], name
+
+    def test_everything_a_caller_can_send_is_described(
+        self, document: dict[str, Any], operations: dict[str, Any]
+    ) -> None:
+        sent = [(name, parameter) for name, call in operations.items() for parameter in call.get("parameters", ())]
+        silent = [(name, item["name"]) for name, item in sent if item["in"] != "path" and not item.get("description")]
+        requests = ("CollectionCreate", "RunCreate", "ExportCreate", "KeyCreate")
+        for name in requests:
+            fields = document["components"]["schemas"][name]["properties"]
+            silent += [(name, field) for field, schema in fields.items() if not schema.get("description")]
+        assert silent == []
 
     def test_every_reference_leads_somewhere(self, document: dict[str, Any]) -> None:
         schemas = document["components"]["schemas"]

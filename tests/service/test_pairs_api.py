@@ -157,8 +157,8 @@ class TestListPairs:
 
     @pytest.mark.parametrize("limit", [5, 6])
     def test_last_page_has_no_next_even_when_it_is_full(self, http: httpx.Client, run: Run, limit: int) -> None:
-        query = {"split": "clean", "limit": limit}
-        assert http.get(f"/v1/runs/{run.id}/pairs", params=query).json()["next"] is None
+        response = http.get(f"/v1/runs/{run.id}/pairs", params={"split": "clean", "limit": str(limit)})
+        assert response.json()["next"] is None
 
     @pytest.mark.parametrize(
         "change", [{"split": "noisy"}, {"sort": "-row"}, {"sort": "similarity"}, {"min_confidence": 0.1}, {"text": "a"}]

@@ -92,7 +92,7 @@ class TestUpload:
     @pytest.mark.usefixtures("untouched")
     @pytest.mark.parametrize("header", ["sha-256=:short:", "sha-256=:c2hvcnQ=:", "sha-256=", "sha-256=:ä:"])
     def test_unreadable_digest_is_refused(self, idle_http: httpx.Client, path: str, header: str) -> None:
-        response = idle_http.put(path, content=CONTENT, headers={"Content-Digest": header.encode()})
+        response = idle_http.put(path, content=CONTENT, headers=[(b"Content-Digest", header.encode())])
         assert "base64" in problem_of(response, 422, "invalid_digest")
 
     @pytest.mark.usefixtures("untouched")

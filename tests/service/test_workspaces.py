@@ -1,3 +1,5 @@
+from typing import Any
+
 import httpx2 as httpx
 import pytest
 from sqlalchemy import Engine
@@ -46,8 +48,8 @@ class TestWorkspaces:
     def test_ids_of_another_workspace_are_not_found(
         self, idle_http: httpx.Client, idle_engine: Engine, ids: dict[str, object], method: str, path: str
     ) -> None:
-        body = {"json": {}} if method == "POST" else {"content": b"a\tb"} if method == "PUT" else {}
-        problem_of(idle_http.request(method, path.format(**ids), **body), 404, "not_found")  # type: ignore[arg-type]
+        body: dict[str, Any] = {"json": {}} if method == "POST" else {"content": b"a\tb"} if method == "PUT" else {}
+        problem_of(idle_http.request(method, path.format(**ids), **body), 404, "not_found")
         with transaction(idle_engine) as session:
             assert session.get_one(Run, ids["run"]).state == JobState.SUCCEEDED
 
