@@ -11,6 +11,7 @@ from service.api import collections, exports, health, pairs, runs
 from service.api import keys as keys_api
 from service.config import Settings
 from service.db.session import make_engine, transaction
+from service.limits import BodyLimit
 from service.processes import follow_parent
 from service.queue import make_celery
 from service.storage import Storage
@@ -52,6 +53,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.celery = make_celery(settings.required_broker_url)
     app.state.storage = Storage(settings.required_storage)
     problems.install(app)
+    app.add_middleware(BodyLimit)
     for room in (collections, runs, pairs, exports, keys_api, health):
         app.include_router(room.router)
     return app

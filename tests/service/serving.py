@@ -42,12 +42,12 @@ def caller(
         yield client
 
 
-def open_request(http: httpx.Client, path: str, *headers: str) -> socket.socket:
-    """The head of a PUT, on a socket that the test goes on with as it likes."""
+def open_request(http: httpx.Client, path: str, *headers: str, method: str = "PUT") -> socket.socket:
+    """The head of a request, on a socket that the test goes on with as it likes."""
     address = http.base_url
     connection = socket.create_connection((address.host, address.port or 80), timeout=PATIENCE_SECONDS)
     key = f"Authorization: {http.headers['Authorization']}" if "Authorization" in http.headers else "X-Key: none"
-    head = [f"PUT {path} HTTP/1.1", f"Host: {address.host}", key, *headers]
+    head = [f"{method} {path} HTTP/1.1", f"Host: {address.host}", key, *headers]
     connection.sendall("\r\n".join([*head, "", ""]).encode())
     return connection
 

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 from service.config import Settings
 from service.db.migrate import upgrade
 from service.db.session import make_engine
-from tests.service.serving import caller, problem_of, serving
+from tests.service.serving import caller, open_request, problem_of, serving, status_of
 
 
 def free_port() -> int:
@@ -44,6 +44,14 @@ class TestEveryErrorIsAProblem:
         headers = {"Content-Type": "application/json"}
         response = idle_http.post("/v1/collections", content=b'{"name": "\xff"}', headers=headers)
         problem_of(response, 400, "bad_request")
+
+    def test_body_larger_than_any_call_needs(self, idle_url: str) -> None:
+        """Without a key: it must not be read into memory first. The pieces end where the service says no."""
+        with httpx.Client(base_url=idle_url) as stranger:
+            path, headers = "/v1/collections", ("Content-Type: application/json", "Transfer-Encoding: chunked")
+            with open_request(stranger, path, *headers, method="POST") as connection:
+                connection.sendall(b"100001\r\n" + b" " * 0x100001 + b"\r\n")
+                assert status_of(connection) == 413
 
     def test_name_that_no_encoding_can_carry(self, idle_http: httpx.Client) -> None:
         headers = {"Content-Type": "application/json"}
