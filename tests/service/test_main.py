@@ -23,7 +23,7 @@ def start_and_stop(settings: Settings) -> None:
 
 class TestLifespan:
     @pytest.fixture
-    def engine(self, new_database: Callable[[], str]) -> Iterator[Engine]:
+    def keyless(self, new_database: Callable[[], str]) -> Iterator[Engine]:
         """Without a single key."""
         engine = make_engine(new_database())
         upgrade(engine)
@@ -31,26 +31,26 @@ class TestLifespan:
         engine.dispose()
 
     @pytest.fixture
-    def settings(self, idle_settings: Settings, engine: Engine, tmp_path: Path) -> Settings:
-        url = engine.url.render_as_string(hide_password=False)
+    def fresh(self, idle_settings: Settings, keyless: Engine, tmp_path: Path) -> Settings:
+        url = keyless.url.render_as_string(hide_password=False)
         return idle_settings.model_copy(update={"database_url": url, "storage": tmp_path / "storage"})
 
-    def test_service_open_to_others_refuses_to_start_without_a_key(self, settings: Settings, engine: Engine) -> None:
-        open_to_all = settings.model_copy(update={"host": "0.0.0.0"})
+    def test_service_open_to_others_refuses_to_start_without_a_key(self, fresh: Settings, keyless: Engine) -> None:
+        open_to_all = fresh.model_copy(update={"host": "0.0.0.0"})
         with pytest.raises(RuntimeError, match="pairsift keys create"):
             start_and_stop(open_to_all)
-        make_key(engine, Scope.ADMIN)
+        make_key(keyless, Scope.ADMIN)
         start_and_stop(open_to_all)
         assert open_to_all.required_storage.is_dir()
 
-    def test_service_on_loopback_needs_no_key_to_start(self, settings: Settings) -> None:
-        start_and_stop(settings)
-        assert settings.required_storage.is_dir()
+    def test_service_on_loopback_needs_no_key_to_start(self, fresh: Settings) -> None:
+        start_and_stop(fresh)
+        assert fresh.required_storage.is_dir()
 
-    def test_storage_that_cannot_be_a_folder_stops_the_start(self, settings: Settings, tmp_path: Path) -> None:
+    def test_storage_that_cannot_be_a_folder_stops_the_start(self, fresh: Settings, tmp_path: Path) -> None:
         (tmp_path / "storage").write_text("a file")
         with pytest.raises(FileExistsError):
-            start_and_stop(settings)
+            start_and_stop(fresh)
 
 
 class TestCreateApp:
