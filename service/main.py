@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
+from sqlalchemy import Engine
 
 from service import keys, problems
 from service.api import collections, exports, health, pairs, runs
@@ -62,15 +63,21 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     state = app.state
-    follow_parent(state.settings)
-    state.storage.root.mkdir(parents=True, exist_ok=True)
-    if not state.settings.is_loopback:
-        with transaction(state.engine) as session:
-            if not keys.any_key(session):
-                raise RuntimeError(
-                    f"refusing to listen on {state.settings.host} without an API key; "
-                    "make one first: pairsift keys create --scope admin"
-                )
-    yield
-    state.celery.close()
-    state.engine.dispose()
+    try:
+        follow_parent(state.settings)
+        state.storage.root.mkdir(parents=True, exist_ok=True)
+        if not state.settings.is_loopback:
+            _require_key(state.settings, state.engine)
+        yield
+    finally:
+        state.celery.close()
+        state.engine.dispose()
+
+
+def _require_key(settings: Settings, engine: Engine) -> None:
+    with transaction(engine) as session:
+        if not keys.any_key(session):
+            raise RuntimeError(
+                f"refusing to listen on {settings.host} without an API key; "
+                "make one first: pairsift keys create --scope admin"
+            )
