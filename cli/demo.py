@@ -2,8 +2,9 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,7 +72,7 @@ class Stopwatch:
         self.whole = time.monotonic() - self.began
 
 
-def _draw(folder: Path, pairs: int, noise: float, near_miss: float, seed: int) -> dict[int, str]:
+def _draw(folder: Path, pairs: int, noise: float, near_miss: float, seed: int) -> Mapping[int, str]:
     from model.demo.collection import generate, read_truth
 
     say(f"drawing {pairs:,} scenes, {noise:.0%} of them with a wrong caption")
@@ -79,26 +80,27 @@ def _draw(folder: Path, pairs: int, noise: float, near_miss: float, seed: int) -
     return read_truth(folder)
 
 
-def _judge(client: Client, run_id: Any, truth: dict[int, str]) -> dict[str, Any]:
+def _judge(client: Client, run_id: Any, truth: Mapping[int, str]) -> dict[str, Any]:
     """How well the scores found the mismatches; the truth is seen only here, after the run."""
     import numpy as np
 
-    from model.metrics import auroc, noise_detection
+    from model.metrics import auroc, detection
 
     scored = [(pair.row, pair.clean_confidence, pair.is_mismatch_issue) for pair in client.pairs(run_id)]
     rows = [row for row, confidence, _ in scored if confidence is not None]
     confidence = np.array([value for _, value, _ in scored if value is not None])
     flagged = np.array([bool(flag) for _, value, flag in scored if value is not None])
     kind = np.array([truth[row] for row in rows])
-    is_match = kind == "match"
-    result = {"flagged": int(flagged.sum()), "noise_true": round(float((~is_match).mean()), 4)}
-    result |= {"auroc": auroc(is_match, confidence), **noise_detection(~is_match, flagged)}
+    is_wrong = kind != "match"
+    result = {"flagged": int(flagged.sum()), "noise_true": float(is_wrong.mean())}
+    result |= {"auroc": auroc(confidence, is_wrong), **asdict(detection(~flagged, is_wrong))}
     for name in ("random", "near_miss"):
-        part = is_match | (kind == name)
+        part = ~is_wrong | (kind == name)
         if (kind == name).any():
-            result[f"auroc_{name}"] = auroc(is_match[part], confidence[part])
+            result[f"auroc_{name}"] = auroc(confidence[part], is_wrong[part])
             result[f"recall_{name}"] = float(flagged[kind == name].mean())
-    return {name: round(value, 4) if isinstance(value, float) else value for name, value in result.items()}
+    # Without a mismatch there is no AUROC, and JSON has no NaN.
+    return {name: None if value != value else round(value, 4) for name, value in result.items()}
 
 
 def _report(
@@ -121,7 +123,7 @@ def _show(report: dict[str, Any], out: Path) -> None:
         ("flagged as mismatches", f"{report['flagged']:,}"),
         ("true mismatches", f"{report['noise_true']:.1%}"),
         ("estimated mismatches", f"{report['noise_estimate']:.1%}"),
-        ("AUROC", f"{report['auroc']:.3f}"),
+        ("AUROC", "-" if report["auroc"] is None else f"{report['auroc']:.3f}"),
     ]
     for name in ("random", "near_miss"):
         if f"auroc_{name}" in report:

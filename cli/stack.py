@@ -75,7 +75,7 @@ def running_stack(settings: Settings) -> Iterator[Stack]:
         upgrade(engine)
         key = _local_key(complete)
         engine.dispose()
-        complete.required_storage.mkdir(parents=True, exist_ok=True)
+        complete.required_storage.mkdir(mode=0o700, parents=True, exist_ok=True)
         host, port = listener.getsockname()[:2]
         children = complete.model_copy(update={"follow_parent": True, "port": port})
         with _child(_service_command(listener), children, pass_fds=[listener.fileno()]) as service:

@@ -11,7 +11,7 @@ from service.client import ApiProblem, Client
 from tests.conftest import PAIRS
 
 # Enough to go through every stage; quality is measured elsewhere.
-QUICK = {"epoch_steps": 5, "method_options": {"piece_epochs": [1, 1], "freeze_epochs": 1}}
+QUICK = {"method_options": {"piece_epochs": [1, 1], "freeze_epochs": 1}}
 
 
 def write_lines(path: Path, lines: list[str]) -> Path:
@@ -72,7 +72,7 @@ class TestCleaning:
         assert first == second
 
     def test_ncr_runs_too(self, client: Client, scenes: Path) -> None:
-        options = {"method": "ncr", "epoch_steps": 5, "method_options": {"warmup_epochs": 1, "epochs": 1}}
+        options = {"method": "ncr", "method_options": {"warmup_epochs": 1, "epochs": 1}}
         collection_id = upload(client, scenes / "pairs.tsv")
         run = client.wait_for_run(client.start_run(collection_id, options).id)
         assert run.state == "succeeded", run.error
@@ -142,7 +142,7 @@ class TestImages:
 class TestCancel:
     def test_a_cancelled_run_stops_and_can_be_resumed(self, client: Client, scenes: Path) -> None:
         collection_id = upload(client, scenes / "pairs.tsv")
-        endless = {"method_options": {"piece_epochs": [1000], "freeze_epochs": 0}, "epoch_steps": 20}
+        endless = {"method_options": {"piece_epochs": [1000] * 9, "freeze_epochs": 0}, "batch_size": 16}
         run = client.start_run(collection_id, endless)
         while next(stage for stage in client.run(run.id).stages if stage.name == "train").progress == 0:
             assert client.run(run.id).state in ("queued", "running")

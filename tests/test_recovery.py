@@ -22,8 +22,8 @@ from tests.conftest import make_key, start_worker, stop_worker
 from tests.service.serving import PATIENCE_SECONDS, serving
 from tests.test_end_to_end import upload
 
-# Long enough to be interrupted: twelve epochs of forty steps for two networks.
-OPTIONS = {"epoch_steps": 40, "method_options": {"piece_epochs": [4, 4], "freeze_epochs": 2}, "seed": 11}
+# Long enough to be interrupted twice: some two hundred epochs.
+OPTIONS = {"method_options": {"piece_epochs": [100, 100], "freeze_epochs": 2}, "batch_size": 16, "seed": 11}
 
 
 @pytest.fixture(scope="module")

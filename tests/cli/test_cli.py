@@ -1,0 +1,124 @@
+"""The command line as a user meets it: its own process, its exit codes, its words."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from service.config import Settings, child_environment
+from service.db.states import Scope
+from tests.conftest import PAIRS, ROOT, make_key
+
+QUICK = ["--set", "method_options.piece_epochs=[1]", "--set", "method_options.freeze_epochs=0"]
+
+Pairsift = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def pairsift(settings: Settings, service_url: str, engine: Engine) -> Pairsift:
+    """Runs the command against the service of the tests."""
+    environment = child_environment(
+        settings.model_copy(update={"url": service_url, "key": make_key(engine, Scope.WRITE)})
+    )
+
+    def run(*arguments: object, code: int = 0, **changes: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "cli.main", *map(str, arguments)]
+        kept = {name: value for name, value in {**environment, **changes}.items() if value}
+        done = subprocess.run(command, env=kept, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == code, done.stderr
+        return done
+
+    return run
+
+
+class TestHelp:
+    def test_names_every_verb(self, pairsift: Pairsift) -> None:
+        text = pairsift("--help").stdout
+        for verb in ("demo", "serve", "worker", "migrate", "keys", "upload", "run", "status", "export", "clean"):
+            assert f" {verb} " in text
+
+    def test_an_unknown_verb_is_wrong_use(self, pairsift: Pairsift) -> None:
+        assert "No such command" in pairsift("frobnicate", code=2).stderr
+
+
+@pytest.mark.usefixtures("worker")
+class TestSteps:
+    def test_upload_run_status_export(self, pairsift: Pairsift, scenes: Path, tmp_path: Path) -> None:
+        collection = json.loads(pairsift("upload", scenes / "pairs.tsv", "--json").stdout)
+        assert (collection["accepted"], collection["rejected"]) == (PAIRS, 0)
+        ended = pairsift("run", collection["id"], *QUICK, "--json")
+        run = json.loads(ended.stdout)
+        assert run["state"] == "succeeded"
+        assert "encode" in ended.stderr
+        shown = pairsift("status", run["id"]).stdout
+        assert f"run {run['id']}  succeeded  100%" in shown
+        assert "train" in shown
+        out = tmp_path / "all.jsonl"
+        export = json.loads(pairsift("export", run["id"], "-o", out, "--json").stdout)
+        assert export["rows"] == PAIRS == len(out.read_text().splitlines())
+
+    def test_clean_in_one_go(self, pairsift: Pairsift, scenes: Path, tmp_path: Path) -> None:
+        clean, flagged = tmp_path / "clean.tsv", tmp_path / "flagged.tsv"
+        done = pairsift("clean", scenes / "pairs.tsv", "-o", clean, "--flagged", flagged, *QUICK)
+        assert f"of {PAIRS} pairs" in done.stdout
+        both = clean.read_text().splitlines() + flagged.read_text().splitlines()
+        assert sorted(both) == sorted((scenes / "pairs.tsv").read_text().splitlines())
+
+
+@pytest.mark.usefixtures("worker")
+class TestMistakes:
+    def test_a_missing_file_is_wrong_use(self, pairsift: Pairsift) -> None:
+        assert "there is no file nowhere.tsv" in pairsift("upload", "nowhere.tsv", code=2).stderr
+
+    def test_a_file_without_tabs_fails_with_the_reason(self, pairsift: Pairsift, tmp_path: Path) -> None:
+        path = tmp_path / "words.tsv"
+        path.write_text("no tab here\nnor here\n")
+        assert "has a TAB" in pairsift("upload", path, code=1).stderr
+
+    def test_an_unknown_option_fails_with_the_choices(self, pairsift: Pairsift, scenes: Path) -> None:
+        collection = json.loads(pairsift("upload", scenes / "pairs.tsv", "--json").stdout)
+        said = pairsift("run", collection["id"], "--set", "batch=3", code=1).stderr
+        assert "batch: is not known; choose from" in said
+        assert "batch_size" in said
+
+    def test_a_malformed_setting_is_wrong_use(self, pairsift: Pairsift, scenes: Path) -> None:
+        said = pairsift("clean", scenes / "pairs.tsv", "-o", "out.tsv", "--set", "seed", code=2).stderr
+        assert "expected name=value" in said
+
+    def test_no_service_says_how_to_start_one(self, pairsift: Pairsift, tmp_path: Path) -> None:
+        said = pairsift(
+            "status", "0" * 32, code=1, PAIRSIFT_URL="", PAIRSIFT_KEY="", PAIRSIFT_DATA=str(tmp_path)
+        ).stderr
+        assert "pairsift serve" in said
+
+    def test_a_wrong_key_is_said_so(self, pairsift: Pairsift) -> None:
+        assert "Send a valid key" in pairsift("status", "0" * 32, code=1, PAIRSIFT_KEY="psk_wrong").stderr
+
+    def test_one_configured_server_without_the_other_is_refused(self, pairsift: Pairsift) -> None:
+        assert "set both DATABASE_URL and BROKER_URL" in pairsift("migrate", code=1, BROKER_URL="").stderr
+
+
+class TestKeys:
+    def test_create_list_revoke(self, pairsift: Pairsift) -> None:
+        made = json.loads(pairsift("keys", "create", "--name", "laptop", "--scope", "read", "--json").stdout)
+        assert made["secret"].startswith("psk_")
+        listed = json.loads(pairsift("keys", "list", "--json").stdout)["keys"]
+        mine = next(key for key in listed if key["id"] == made["id"])
+        assert (mine["name"], mine["scopes"], mine["revoked_at"]) == ("laptop", ["read"], None)
+        assert made["secret"] not in json.dumps(listed)
+        pairsift("keys", "revoke", made["id"])
+        listed = json.loads(pairsift("keys", "list", "--json").stdout)["keys"]
+        assert next(key for key in listed if key["id"] == made["id"])["revoked_at"]
+
+    def test_revoking_nothing_fails(self, pairsift: Pairsift) -> None:
+        assert "there is no key" in pairsift("keys", "revoke", "0" * 32, code=1).stderr
+
+
+class TestMigrate:
+    def test_twice_is_fine(self, pairsift: Pairsift) -> None:
+        for _ in range(2):
+            assert json.loads(pairsift("migrate", "--json").stdout) == {"migrated": True}

@@ -1,0 +1,102 @@
+"""`pairsift serve` and `pairsift demo` with embedded servers of their own."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2 as httpx
+import psutil
+import pytest
+
+from cli.stack import temporary_data_folder
+from service.config import Settings, child_environment
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def environment() -> Iterator[dict[str, str]]:
+    """Nothing configured but the data folder."""
+    with temporary_data_folder() as folder:
+        environment = child_environment(Settings(data=folder, threads=1))
+        yield {name: value for name, value in environment.items() if name not in ("DATABASE_URL", "BROKER_URL")}
+
+
+def pairsift(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "cli.main", *arguments]
+    return subprocess.Popen(
+        command, env=environment, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def read_json(process: "subprocess.Popen[str]") -> dict[str, str]:
+    """The first JSON object that the process prints."""
+    assert process.stdout is not None
+    text = ""
+    while not text.rstrip().endswith("}"):
+        line = process.stdout.readline()
+        assert line, process.stderr and process.stderr.read()
+        text += line
+    return dict(json.loads(text))
+
+
+class TestServe:
+    def test_runs_until_it_is_told_to_stop_and_leaves_nothing_behind(self, environment: dict[str, str]) -> None:
+        serve = pairsift(environment, "serve", "--port", "0", "--json")
+        told = read_json(serve)
+        me = psutil.Process(serve.pid)
+        family = me.children(recursive=True)
+        assert httpx.get(f"{told['url']}/readyz").json()["broker"] == "up"
+        headers = {"Authorization": f"Bearer {told['key']}"}
+        assert httpx.get(f"{told['url']}/v1/collections", headers=headers).json() == {"items": [], "next": None}
+        found = json.loads((Path(environment["PAIRSIFT_DATA"]) / "service.json").read_text())
+        assert found == {"url": told["url"], "key": told["key"]}
+        assert (Path(environment["PAIRSIFT_DATA"]) / "key").stat().st_mode & 0o077 == 0
+        serve.send_signal(signal.SIGINT)
+        _, said = serve.communicate(timeout=120)
+        assert serve.returncode == 0, said
+        assert psutil.wait_procs(family, timeout=30)[1] == []
+        assert not (Path(environment["PAIRSIFT_DATA"]) / "service.json").exists()
+
+    def test_a_port_in_use_is_an_error_that_says_so(self, environment: dict[str, str]) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = str(taken.getsockname()[1])
+            serve = pairsift(environment, "serve", "--port", port)
+            _, said = serve.communicate(timeout=60)
+        assert serve.returncode == 1
+        assert f"cannot listen on 127.0.0.1:{port}" in said
+        assert "--port" in said
+
+    def test_a_killed_serve_takes_its_children_along(self, environment: dict[str, str]) -> None:
+        serve = pairsift(environment, "serve", "--port", "0", "--json")
+        read_json(serve)
+        family = [child for child in psutil.Process(serve.pid).children(recursive=True) if "python" in child.name()]
+        assert len(family) >= 3
+        serve.kill()
+        serve.communicate()
+        assert psutil.wait_procs(family, timeout=60)[1] == []
+
+
+class TestDemo:
+    def test_a_small_demo_writes_its_report(self, environment: dict[str, str], tmp_path: Path) -> None:
+        demo = pairsift(environment, "demo", "--out", str(tmp_path), "--pairs", "80", "--noise", "0.25", "--json")
+        printed, said = demo.communicate(timeout=300)
+        assert demo.returncode == 0, said
+        report = json.loads((tmp_path / "report.json").read_text())
+        assert report == json.loads(printed)
+        names = "pairs accepted rejected flagged auroc precision recall f1 noise_true noise_estimate seconds stages"
+        assert set(names.split()) <= set(report)
+        assert (report["pairs"], report["accepted"], report["noise_true"]) == (80, 80, 0.25)
+        assert {"auroc_random", "auroc_near_miss", "recall_near_miss"} <= set(report)
+        assert {"draw", "start", "upload", "fetch", "encode", "train", "score", "publish", "export"} == set(
+            report["stages"]
+        )
+        clean, flagged = ((tmp_path / f"{name}.tsv").read_text().splitlines() for name in ("clean", "flagged"))
+        assert len(flagged) == report["flagged"]
+        assert sorted(clean + flagged) == sorted((tmp_path / "collection" / "pairs.tsv").read_text().splitlines())
+        assert "AUROC" in said
