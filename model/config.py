@@ -68,8 +68,8 @@ class NCRConfig:
     # The paper learns from the noisy subset all along, the released code in the second half of the epochs.
     # Few pairs with pooled features do worse with it: even a zero margin pulls a mismatch past its negatives.
     noisy_epochs: int = _option(0, "How many of these, the last ones, also learn from the noisy subset.", (0, 1000))
-    # alpha of Eq. 2, 9 and 11
-    margin: float = _option(0.2, "Margin of the triplet loss.", (0.001, 2.0))
+    # alpha of Eq. 2, 9 and 11; the paper's 0.2 leaves pooled features with a loss of 0 for most pairs too soon
+    margin: float = _option(0.3, "Margin of the triplet loss.", (0.001, 2.0))
     # Psi_1..Psi_3 of Eq. 11
     soft_margin: str = _option(
         "exponential", "How a soft label becomes a margin.", choices=("linear", "exponential", "sin")

@@ -41,34 +41,42 @@ class Mixture:
         return np.asarray(1 / (1 + np.exp(-np.clip(odds, -700, 700))))
 
 
-def fit_mixture(losses: npt.ArrayLike) -> Mixture:
-    """The mixture of these losses; where all are equal nothing stands out and every pair counts as clean."""
+def fit_mixture(losses: npt.ArrayLike, noisy_mean: float | None = None) -> Mixture:
+    """The mixture of these losses; where all are equal nothing stands out and every pair counts as clean.
+
+    `noisy_mean`, at least the largest loss, holds the noisy component there: for a bounded loss whose value for a
+    mismatch is known. Free, it would settle on the tail of the clean pairs where mismatches are few.
+    """
     x = _checked(losses)
+    if noisy_mean is not None and noisy_mean < x.max():
+        raise ValueError("noisy_mean must not be below the largest loss")
     start, span = float(x.min()), float(np.ptp(x))
     if span <= 1e-12 * max(1.0, abs(start)):
         return Mixture((1.0, 0.0), (start, start), (1.0, 1.0))
     counts, edges = np.histogram((x - start) / span, bins=_BINS, range=(0.0, 1.0))
     centres = (edges[:-1] + edges[1:]) / 2
     occupied = counts > 0
-    fitted = _expectation_maximisation(centres[occupied], counts[occupied].astype(np.float64))
-    weights, means, variances = fitted
+    held = None if noisy_mean is None else (noisy_mean - start) / span
+    weights, means, variances = _expectation_maximisation(centres[occupied], counts[occupied].astype(np.float64), held)
     order = np.argsort(means, kind="stable")
     means, variances = means[order] * span + start, variances[order] * span**2
     return Mixture(_pair(weights[order]), _pair(means), _pair(variances))
 
 
-def _expectation_maximisation(x: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
-    clean = _two_means(x, counts)  # (bins, 2)
+def _expectation_maximisation(x: Floats, counts: Floats, held: float | None) -> tuple[Floats, Floats, Floats]:
+    members = _two_means(x, counts)  # (bins, 2)
     before = -np.inf
     for _ in range(_ITERATIONS):
-        mass = counts[:, None] * clean
+        mass = counts[:, None] * members
         totals = np.maximum(mass.sum(axis=0), 1e-12)
         weights = totals / totals.sum()
         means = (mass * x[:, None]).sum(axis=0) / totals
+        if held is not None:
+            means[1] = held
         variances = np.maximum((mass * (x[:, None] - means) ** 2).sum(axis=0) / totals, _LEAST_VARIANCE)
         log_joint = np.log(weights) - 0.5 * ((x[:, None] - means) ** 2 / variances + np.log(variances))
         log_total = np.logaddexp(log_joint[:, 0], log_joint[:, 1])
-        clean = np.exp(log_joint - log_total[:, None])
+        members = np.exp(log_joint - log_total[:, None])
         likelihood = float((counts * log_total).sum() / counts.sum())
         if abs(likelihood - before) < _TOLERANCE:
             break

@@ -1,4 +1,4 @@
-"""The only training loop: networks, optimisers, batches, seeds, checkpoints, cancellation.
+"""The only training loop: phases, epochs, batches, checkpoints, progress, cancellation.
 
 It knows no method by name; what is learned from which pairs is asked of the Method (model/training.py).
 """
@@ -14,29 +14,18 @@ import torch
 from torch import Tensor
 
 from model import checkpoint
-from model.backbones.head import Head, Standard, fit_standard
 from model.config import MIN_PAIRS, RunConfig, config_hash
 from model.methods import METHODS
-from model.pairs import Identity, Pairs, Side, gather
-from model.training import Batch, Method, Phase, Scores, Step, TrainingError
+from model.networks import Networks
+from model.pairs import Pairs
+from model.training import Batch, Judge, Method, Phase, Scores, Step, TrainingError
 
-__all__ = [
-    "Batch",
-    "Engine",
-    "Method",
-    "Pairs",
-    "Phase",
-    "Progress",
-    "Scores",
-    "Step",
-    "Stopped",
-    "TrainingError",
-]
+__all__ = ["Batch", "Engine", "Method", "Pairs", "Phase", "Progress", "Scores", "Step", "Stopped", "TrainingError"]
 
-# Steps between two looks at should_stop and two reports of progress.
-_POLL_STEPS = 8
-# Keeps the draws of the closing survey apart from those of training.
-_SCORING_SEED = 7919
+# Batches between two questions to should_stop and two reports of progress.
+_POLL_BATCHES = 8
+# Keeps the draws of the closing survey apart from those before the epochs.
+_CLOSING_SEED = 7919
 
 
 class Stopped(Exception):
@@ -71,8 +60,8 @@ class Engine:
         self._device = torch.device(device)
         self._on_progress = on_progress or (lambda progress: None)
         self._should_stop = should_stop or (lambda: False)
-        self._identity = Identity(pairs, self._device)
         self._batch_size = min(config.batch_size, len(pairs))
+        self._batches = 0
         self._is_finished = False
 
     def fit(self) -> None:
@@ -97,17 +86,13 @@ class Engine:
         return self._method.scores()
 
     def similarities(self, images: Any, captions: Any) -> npt.NDArray[np.float32]:
-        """(images, captions) matrix of the networks' mean similarity, for features of any pairs."""
+        """(images, captions) matrix of the networks' mean similarity, for features from anywhere."""
         self._need_finished()
-        sides = [
-            standard(gather(features, np.arange(len(features))).to(self._device))
-            for standard, features in zip(self._standards, (images, captions), strict=True)
-        ]
-        with torch.inference_mode():
-            total = torch.stack([network.eval()(*sides) for network in self._networks]).mean(dim=0)
-        return total.cpu().numpy()
+        return self._networks.similarities(images, captions)
 
-    # -- start, save, resume
+    def _need_finished(self) -> None:
+        if not self._is_finished:
+            raise TrainingError("the training is not finished; call fit() first")
 
     def _start(self) -> None:
         torch.manual_seed(self.config.seed)
@@ -115,42 +100,14 @@ class Engine:
         self._method = METHODS[self.config.method](self.config, len(self._pairs))
         self._plan = [(phase, epoch) for phase in self._method.phases() for epoch in range(phase.epochs)]
         self._done = 0
-        digest = config_hash(self.config)
-        state = checkpoint.load_newest(self._folder, digest, len(self._pairs)) if self._folder else None
-        self._standardise(state)
-        self._renew_networks()
-        if state is not None:
-            self._load(state)
-
-    def _standardise(self, state: dict[str, Any] | None) -> None:
-        size = self.config.backbone_options.input_size
-        if state is None:
-            self._standards = [
-                fit_standard(self._pairs.images, size),
-                fit_standard(self._pairs.captions, size),
-            ]
-        else:
-            self._standards = [Standard(**saved) for saved in state["standards"]]
-        self._standards = [standard.to(self._device) for standard in self._standards]
-        self._sides = [
-            Side(features, standard, standard.basis.shape[1], self._device)
-            for features, standard in zip((self._pairs.images, self._pairs.captions), self._standards, strict=True)
-        ]
-
-    def _renew_networks(self) -> None:
-        sizes = [standard.basis.shape[1] for standard in self._standards]
-        self._networks = [
-            Head(self.config.backbone_options, *sizes).to(self._device) for _ in range(self.config.networks)
-        ]
-        self._optimisers = [
-            torch.optim.AdamW(
-                network.parameters(),
-                lr=self.config.method_options.learning_rate,
-                weight_decay=self.config.weight_decay,
-                fused=True,
-            )
-            for network in self._networks
-        ]
+        saved = None
+        if self._folder is not None:
+            saved = checkpoint.load_newest(self._folder, config_hash(self.config), len(self._pairs))
+        self._networks = Networks(self._pairs, self.config, self._device, saved)
+        if saved is not None:
+            self._done = saved["done"]
+            self._method.load_state(saved["method"])
+            self._order.set_state(saved["order"])
 
     def _save(self) -> None:
         if self._folder is None:
@@ -159,71 +116,32 @@ class Engine:
             "config_hash": config_hash(self.config),
             "pairs": len(self._pairs),
             "done": self._done,
-            "networks": [network.state_dict() for network in self._networks],
-            "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
-            "standards": [standard.state_dict() for standard in self._standards],
             "method": self._method.state(),
             "order": self._order.get_state(),
-            "torch_rng": torch.get_rng_state(),
-            "cuda_rng": torch.cuda.get_rng_state(self._device) if self._device.type == "cuda" else None,
+            **self._networks.state(),
         }
         checkpoint.save(self._folder, self._done, state)
 
-    def _load(self, state: dict[str, Any]) -> None:
-        self._done = state["done"]
-        for part, saved in zip(self._networks, state["networks"], strict=True):
-            part.load_state_dict(saved)
-        for optimiser, saved in zip(self._optimisers, state["optimisers"], strict=True):
-            optimiser.load_state_dict(saved)
-        self._method.load_state(state["method"])
-        self._order.set_state(state["order"])
-        torch.set_rng_state(state["torch_rng"])
-        if state["cuda_rng"] is not None and self._device.type == "cuda":
-            torch.cuda.set_rng_state(state["cuda_rng"], self._device)
-
-    def _need_finished(self) -> None:
-        if not self._is_finished:
-            raise TrainingError("the training is not finished; call fit() first")
-
-    # -- one epoch
-
     def _epoch(self, phase: Phase, epoch: int) -> None:
         if epoch == 0 and phase.fresh_networks and self._done > 0:
-            self._renew_networks()
+            self._networks.renew()
         self._report(phase, 0.0)
         if phase.is_surveyed:
-            self._method.survey(phase, self._look_once)
-        streams = []
-        for k in range(self.config.networks):
-            subsets = {name: rows for name, rows in self._method.subsets(phase, k).items() if len(rows) > 0}
-            first = next(iter(subsets.values()))
-            steps = max(1, len(first) // self._batch_size)
-            streams.append((steps, {name: self._stream(rows) for name, rows in subsets.items()}))
-        longest = max(steps for steps, _ in streams)
+            self._survey(phase, self.config.seed + self._done, draws=1)
+        learners = [self._learner(phase, k) for k in range(self.config.networks)]
+        longest = max(steps for steps, _ in learners)
         for step in range(longest):
-            if step % _POLL_STEPS == 0:
+            if step % _POLL_BATCHES == 0:
                 self._report(phase, step / longest)
-            for k, (steps, batches) in enumerate(streams):
+            for k, (steps, streams) in enumerate(learners):
                 if step < steps:
-                    self._step(phase, k, {name: next(rows) for name, rows in batches.items()})
+                    self._step(phase, k, {name: next(stream) for name, stream in streams.items()})
 
-    def _step(self, phase: Phase, k: int, rows: dict[str, Tensor]) -> None:
-        network, optimiser = self._networks[k].train(), self._optimisers[k]
-        batches = {name: self._batch(network, some) for name, some in rows.items()}
-        loss = self._method.loss(Step(phase, k, batches))
-        if not torch.isfinite(loss):
-            raise TrainingError(
-                f"the loss became {float(loss.detach())} in epoch {self._done + 1} ({phase.name}), network "
-                f"{'AB'[k]}; try a smaller learning_rate, and check the features for extreme values"
-            )
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(network.parameters(), self.config.gradient_clip)
-        optimiser.step()
-
-    def _batch(self, network: torch.nn.Module, rows: Tensor) -> Batch:
-        similarity = network(self._sides[0][rows], self._sides[1][rows])
-        return Batch(rows, similarity, self._identity.forbidden(rows))
+    def _learner(self, phase: Phase, k: int) -> tuple[int, dict[str, Iterator[Tensor]]]:
+        """How many steps network k takes in this epoch, and the batches of every subset that is not empty."""
+        subsets = {name: rows for name, rows in self._method.subsets(phase, k).items() if len(rows) > 0}
+        first = next(iter(subsets.values()))
+        return max(1, len(first) // self._batch_size), {name: self._stream(rows) for name, rows in subsets.items()}
 
     def _stream(self, rows: Tensor) -> Iterator[Tensor]:
         """Whole batches of a subset without end, newly shuffled every time round; a short rest is left out."""
@@ -232,44 +150,39 @@ class Engine:
             shuffled = rows[torch.randperm(len(rows), generator=self._order)]
             yield from torch.split(shuffled[: len(rows) // size * size], size)
 
-    # -- judging the collection
+    def _step(self, phase: Phase, k: int, rows: dict[str, Tensor]) -> None:
+        batches = {name: self._networks.batch(k, some) for name, some in rows.items()}
+        loss = self._method.loss(Step(phase, k, batches))
+        if not torch.isfinite(loss):
+            raise TrainingError(
+                f"the loss became {float(loss.detach())} in epoch {self._done + 1} ({phase.name}), network "
+                f"{'AB'[k]}; try a smaller learning_rate, and check the features for extreme values"
+            )
+        self._networks.step(k, loss)
 
-    def _look_once(self, network: int, judge: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        """The two networks are judged on the same batches, so that only they differ."""
-        seed = self.config.seed + self._done
-        return self._look(network, judge, torch.Generator().manual_seed(seed))
+    def _survey(self, phase: Phase, seed: int, draws: int) -> None:
+        """Both networks are judged on the same batches, so that only they differ."""
+
+        def look(network: int, judge: Judge) -> Tensor:
+            generator = torch.Generator().manual_seed(seed)
+            seen = [self._networks.look(network, judge, self._batch_size, generator, self._poll) for _ in range(draws)]
+            return torch.stack(seen).mean(dim=0)
+
+        self._method.survey(phase, look)
 
     def _close(self) -> None:
         """The last survey is what is exported: the mean over several draws of batches."""
-
-        def look(network: int, judge: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-            generator = torch.Generator().manual_seed(self.config.seed + _SCORING_SEED)
-            draws = [self._look(network, judge, generator) for _ in range(self.config.score_draws)]
-            return torch.stack(draws).mean(dim=0)
-
-        self._method.survey(self._plan[-1][0], look)
-        self._report(self._plan[-1][0], 1.0)
-
-    def _look(self, k: int, judge: Callable[[Tensor, Tensor], Tensor], generator: torch.Generator) -> Tensor:
-        count, size = len(self._pairs), self._batch_size
-        order = torch.randperm(count, generator=generator)
-        # The last batch is filled from the start: every pair meets the same number of negatives.
-        order = torch.cat([order, order[: -count % size]])
-        network = self._networks[k].eval()
-        out: Tensor | None = None
-        with torch.inference_mode():
-            for rows in torch.split(order, size):
-                batch = self._batch(network, rows)
-                values = judge(batch.similarity, batch.forbidden).cpu()
-                out = values.new_zeros(count, *values.shape[1:]) if out is None else out
-                out[rows] = values
-        assert out is not None
-        return out.clone()
+        phase, _ = self._plan[-1]
+        self._survey(phase, self.config.seed + _CLOSING_SEED, self.config.score_draws)
+        self._on_progress(Progress(phase.name, len(self._plan), len(self._plan), 1.0))
 
     def _report(self, phase: Phase, share: float) -> None:
         if self._should_stop():
             raise Stopped
-        done = min(self._done + share, len(self._plan))
-        self._on_progress(
-            Progress(phase.name, min(self._done + 1, len(self._plan)), len(self._plan), done / len(self._plan))
-        )
+        total = len(self._plan)
+        self._on_progress(Progress(phase.name, self._done + 1, total, (self._done + share) / total))
+
+    def _poll(self) -> None:
+        self._batches += 1
+        if self._batches % _POLL_BATCHES == 0 and self._should_stop():
+            raise Stopped

@@ -56,10 +56,14 @@ class Step:
     batches: dict[str, Batch]
 
 
-class Look(Protocol):
-    """Maps judge(similarity, forbidden) -> (B, ...) over all pairs, network in evaluation mode: (N, ...)."""
+# judge(similarity, forbidden) -> one value, or one row of values, per pair of the batch
+Judge = Callable[[Tensor, Tensor], Tensor]
 
-    def __call__(self, network: int, judge: Callable[[Tensor, Tensor], Tensor]) -> Tensor: ...
+
+class Look(Protocol):
+    """Maps a judge over all pairs, the network in evaluation mode: (N,) or (N, values)."""
+
+    def __call__(self, network: int, judge: Judge) -> Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -116,11 +120,16 @@ class Method(ABC):
             setattr(self, name, value)
 
 
-def divided_scores(losses: Sequence[Tensor], similarities: Tensor, labels: Tensor) -> Scores:
-    """Scores from per-pair losses of every network, their mean similarity and the method's soft labels."""
+def divided_scores(
+    losses: Sequence[Tensor], similarities: Tensor, labels: Tensor, noisy_mean: float | None = None
+) -> Scores:
+    """Scores from per-pair losses of every network, their mean similarity and the method's soft labels.
+
+    `noisy_mean` is the loss of a mismatch where the method knows it (see fit_mixture).
+    """
     similarity = similarities.clamp(-1, 1).numpy().astype(np.float32)
-    each = [_confidence(loss, similarity) for loss in losses]
-    both = _confidence(torch.stack(list(losses)).mean(dim=0), similarity)
+    each = [_confidence(loss, similarity, noisy_mean) for loss in losses]
+    both = _confidence(torch.stack(list(losses)).mean(dim=0), similarity, noisy_mean)
     return Scores(
         clean_confidence=both,
         confidence_a=each[0],
@@ -133,10 +142,10 @@ def divided_scores(losses: Sequence[Tensor], similarities: Tensor, labels: Tenso
     )
 
 
-def _confidence(losses: Tensor, similarity: Floats) -> Floats:
+def _confidence(losses: Tensor, similarity: Floats, noisy_mean: float | None) -> Floats:
     """The mixture's posterior with a trace of the rank, which orders pairs where the posterior is flat."""
     values = losses.double().numpy()
-    posterior = fit_mixture(values).confidence(values)
+    posterior = fit_mixture(values, noisy_mean).confidence(values)
     worst_first = np.lexsort((similarity, -values))  # by loss; equal losses by similarity
     rank = np.empty(len(values))
     rank[worst_first] = np.linspace(0.0, 1.0, len(values))

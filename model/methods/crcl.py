@@ -54,9 +54,9 @@ class CRCL(Method):
     def scores(self) -> Scores:
         # What is divided is the loss 1 - y. It is bounded, so its mixture has no long tail of clean pairs to
         # mistake for mismatches, as that of -log p has; and the momentum holds what was seen before a pair
-        # could be memorised. Row 1 - k holds the predictions of network k.
+        # could be memorised. The label of a mismatch is 0. Row 1 - k holds the predictions of network k.
         losses = [1 - self.labels[self.other(k)] for k in range(self.networks)]
-        return divided_scores(losses, self.similarities.mean(dim=0), self.labels.mean(dim=0))
+        return divided_scores(losses, self.similarities.mean(dim=0), self.labels.mean(dim=0), noisy_mean=1.0)
 
     def _judge(self, similarity: Tensor, forbidden: Tensor) -> Tensor:
         probability = matching_probability(similarity, forbidden, self.options.temperature)

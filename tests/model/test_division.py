@@ -55,6 +55,19 @@ class TestFitMixture:
         with pytest.raises(ValueError, match="finite"):
             fit_mixture([0.1, bad, 0.3])
 
+    def test_held_noisy_component_leaves_a_long_clean_tail_clean(self) -> None:
+        """5 % mismatches at 1; the clean losses have a tail up to there, which a free component takes for noise."""
+        rng = np.random.default_rng(7)
+        losses = np.concatenate([rng.beta(1.2, 2.0, 1900), np.full(100, 0.995)])
+        free, held = fit_mixture(losses), fit_mixture(losses, noisy_mean=1.0)
+        assert held.means[1] == pytest.approx(1.0)
+        assert (held.confidence(losses) <= 0.5).mean() < 0.2 < (free.confidence(losses) <= 0.5).mean()
+        assert (held.confidence(losses)[1900:] < 0.5).all()
+
+    def test_noisy_mean_below_a_loss_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="noisy_mean"):
+            fit_mixture([0.1, 0.9], noisy_mean=0.8)
+
     def test_empty_is_refused(self) -> None:
         with pytest.raises(ValueError, match="non-empty"):
             fit_mixture([])
