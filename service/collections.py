@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
 from service import queries, schemas, views
-from service.db import jobs
+from service.db import jobs, submissions
 from service.db.session import transaction
 from service.db.states import CollectionState, Scope
 from service.db.tables import ApiKey, Collection
@@ -48,7 +48,7 @@ def accept_file(
             collection.state, collection.error = CollectionState.INGESTING, None
             collection.file_name = Path(name).name if name else None
             collection.file_bytes, collection.file_sha256 = received.size, received.sha256
-            jobs.submit_ingest(session, collection)
+            submissions.submit_ingest(session, collection)
             received.keep_as(state.storage.upload(id))
             view = views.collection_view(collection, {})
     except BaseException:

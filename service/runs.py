@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from model.config import MIN_PAIRS, ConfigError, parse_run_config, run_config_to_dict
 from service import queries, schemas
-from service.db import jobs
+from service.db import submissions
 from service.db.states import FINAL_STATES, CollectionState, JobState
 from service.db.tables import ApiKey, Collection, Export, Run
 from service.problems import conflict, unusable
@@ -28,7 +28,7 @@ def create_run(session: Session, key: ApiKey, collection_id: UUID, body: schemas
     run = Run(workspace_id=key.workspace_id, collection_id=collection.id, config=config)
     session.add(run)
     session.flush()
-    jobs.submit_run(session, run, is_ready=is_ready)
+    submissions.submit_run(session, run, is_ready=is_ready)
     return run.id
 
 
@@ -36,7 +36,7 @@ def cancel(session: Session, key: ApiKey, run_id: UUID) -> Run:
     run = queries.get_owned(session, Run, run_id, key.workspace_id, lock=True)
     if run.state in FINAL_STATES:
         raise conflict("run_ended", "The run has ended", f"The run is '{run.state}'; there is nothing to cancel.")
-    jobs.cancel_run(session, run)
+    submissions.cancel_run(session, run)
     session.refresh(run)
     return run
 
@@ -50,7 +50,7 @@ def resume(session: Session, key: ApiKey, run_id: UUID) -> Run:
     if collection.state != CollectionState.READY:
         detail = f"The collection is '{collection.state}'; upload its file again and start a new run."
         raise conflict("collection_not_ready", "There is nothing to run on", detail)
-    jobs.resume_run(session, run)
+    submissions.resume_run(session, run)
     session.refresh(run)
     return run
 
@@ -64,7 +64,7 @@ def create_export(session: Session, key: ApiKey, run_id: UUID, body: schemas.Exp
     export = Export(workspace_id=key.workspace_id, run_id=run.id, format=body.format, filter=wanted)
     session.add(export)
     session.flush()
-    jobs.submit_export(session, export, run.collection_id)
+    submissions.submit_export(session, export, run.collection_id)
     return export.id
 
 

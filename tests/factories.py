@@ -14,7 +14,7 @@ from model.config import parse_run_config, run_config_to_dict
 from model.data.rows import pair_uid
 from model.data.tsv import TsvFormat
 from service import keys
-from service.db import jobs
+from service.db import jobs, submissions
 from service.db.session import transaction
 from service.db.states import CollectionState, ImageStatus, JobState
 from service.db.tables import Collection, Image, Pair, Run, Score, Stage, Workspace
@@ -90,7 +90,7 @@ def make_run(session: Session, collection: Collection) -> Run:
     )
     session.add(run)
     session.flush()
-    jobs.submit_run(session, run, is_ready=collection.state == CollectionState.READY)
+    submissions.submit_run(session, run, is_ready=collection.state == CollectionState.READY)
     return run
 
 

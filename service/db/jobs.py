@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from service.db.states import RUN_STAGES, CollectionState, JobState, StageName
+from service.db.states import CollectionState, JobState, StageName
 from service.db.tables import Collection, Export, Run, Stage
 
 MAX_CRASHES = 4
@@ -43,33 +43,6 @@ class Wakeup:
 
 def problem(code: str, title: str, detail: str) -> dict[str, Any]:
     return {"code": code, "title": title, "detail": detail}
-
-
-# Submitting ----------------------------------------------------------------------------------------------
-
-
-def submit_ingest(session: Session, collection: Collection) -> None:
-    _submit(session, Stage(collection_id=collection.id, name=StageName.INGEST, state=JobState.QUEUED))
-
-
-def submit_run(session: Session, run: Run, *, is_ready: bool) -> None:
-    """All stages of the run; the first may start at once when the collection is ready, else after its ingest."""
-    for position, name in enumerate(RUN_STAGES):
-        state = JobState.QUEUED if position == 0 and is_ready else JobState.WAITING
-        stage = Stage(collection_id=run.collection_id, run_id=run.id, name=name, position=position, state=state)
-        _submit(session, stage)
-
-
-def submit_export(session: Session, export: Export, collection_id: UUID) -> None:
-    stage = Stage(collection_id=collection_id, export_id=export.id, name=StageName.EXPORT, state=JobState.QUEUED)
-    _submit(session, stage)
-
-
-def _submit(session: Session, stage: Stage) -> None:
-    session.add(stage)
-    session.flush()
-    if stage.state == JobState.QUEUED:
-        remember_wakeup(session, Wakeup(stage.id, StageName(stage.name)))
 
 
 def remember_wakeup(session: Session, wakeup: Wakeup) -> None:
@@ -131,12 +104,12 @@ def finish(session: Session, claim: Claim) -> None:
     session.execute(update(Stage).where(Stage.id == claim.stage_id).values(done=Stage.total))
     if claim.name == StageName.INGEST:
         waiting = select(Run.id).where(Run.collection_id == claim.collection_id, Run.state == JobState.QUEUED)
-        _queue(session, Stage.run_id.in_(waiting), Stage.position == 0, Stage.state == JobState.WAITING)
+        queue_stages(session, Stage.run_id.in_(waiting), Stage.position == 0, Stage.state == JobState.WAITING)
     elif claim.run_id is not None and _is_cancelled(session, claim):
-        _end_run(session, claim.run_id, JobState.CANCELLED, None)  # the wish came too late for the stage itself
+        end_run(session, claim.run_id, JobState.CANCELLED, None)  # the wish came too late for the stage itself
     elif claim.run_id is not None:
         done = select(Stage.position).where(Stage.id == claim.stage_id).scalar_subquery()
-        _queue(session, Stage.run_id == claim.run_id, Stage.position == done + 1, Stage.state == JobState.WAITING)
+        queue_stages(session, Stage.run_id == claim.run_id, Stage.position == done + 1, Stage.state == JobState.WAITING)
 
 
 def fail(session: Session, claim: Claim, error: dict[str, Any]) -> None:
@@ -166,7 +139,7 @@ def end_cancelled(session: Session, claim: Claim) -> None:
     _lock_run(session, claim.run_id)
     _fenced(session, claim, state=JobState.CANCELLED, finished_at=func.now(), lease_until=None)
     if claim.run_id is not None:
-        _end_run(session, claim.run_id, JobState.CANCELLED, None)
+        end_run(session, claim.run_id, JobState.CANCELLED, None)
 
 
 def gave_up(name: str, last: dict[str, Any] | None) -> dict[str, Any]:
@@ -176,38 +149,6 @@ def gave_up(name: str, last: dict[str, Any] | None) -> dict[str, Any]:
         f"The stage '{name}' crashed {MAX_CRASHES} times",
         f"It was given up after {MAX_CRASHES} attempts. The last cause: {cause}",
     )
-
-
-# The user's wishes ---------------------------------------------------------------------------------------
-
-
-def cancel_run(session: Session, run: Run) -> None:
-    """What waits is cancelled at once; what runs is told by its next heartbeat."""
-    run.cancel_requested = True
-    _cancel_idle(session, run.id)
-    running = select(Stage.id).where(Stage.run_id == run.id, Stage.state == JobState.RUNNING)
-    if session.scalar(running) is None:
-        _end_run(session, run.id, JobState.CANCELLED, None)
-
-
-def resume_run(session: Session, run: Run) -> None:
-    """Go on with the first stage that did not succeed; finished stages are kept."""
-    run.state, run.cancel_requested, run.error, run.finished_at = JobState.QUEUED, False, None, None
-    unfinished = (
-        update(Stage)
-        .where(Stage.run_id == run.id, Stage.state != JobState.SUCCEEDED)
-        .values(
-            state=JobState.WAITING,
-            forgiven=Stage.attempt,
-            started_at=None,
-            finished_at=None,
-            announced_at=None,
-            error=None,
-        )
-    )
-    session.execute(unfinished)
-    first = select(func.min(Stage.position)).where(Stage.run_id == run.id, Stage.state == JobState.WAITING)
-    _queue(session, Stage.run_id == run.id, Stage.position == first.scalar_subquery())
 
 
 # Healing -------------------------------------------------------------------------------------------------
@@ -282,7 +223,7 @@ def _requeue(session: Session, claim: Claim, **values: Any) -> None:
     remember_wakeup(session, Wakeup(claim.stage_id, claim.name))
 
 
-def _queue(session: Session, *conditions: Any) -> None:
+def queue_stages(session: Session, *conditions: Any) -> None:
     queued = session.execute(
         update(Stage).where(*conditions).values(state=JobState.QUEUED).returning(Stage.id, Stage.name)
     ).all()
@@ -299,7 +240,7 @@ def _set_parent(session: Session, run_id: UUID | None, export_id: UUID | None, s
 
 def _fail_parent(session: Session, claim: Claim, error: dict[str, Any]) -> None:
     if claim.run_id is not None:
-        _end_run(session, claim.run_id, JobState.FAILED, error)
+        end_run(session, claim.run_id, JobState.FAILED, error)
     elif claim.export_id is not None:
         ended = {"state": JobState.FAILED, "error": error, "finished_at": func.now()}
         session.execute(update(Export).where(Export.id == claim.export_id).values(**ended))
@@ -313,16 +254,16 @@ def _fail_collection(session: Session, collection_id: UUID, error: dict[str, Any
     waiting = select(Run.id).where(Run.collection_id == collection_id, Run.state == JobState.QUEUED)
     reason = problem("collection_failed", "The collection's file could not be read", error["detail"])
     for run_id in session.scalars(waiting).all():
-        _end_run(session, run_id, JobState.FAILED, reason)
+        end_run(session, run_id, JobState.FAILED, reason)
 
 
-def _end_run(session: Session, run_id: UUID, state: JobState, error: dict[str, Any] | None) -> None:
+def end_run(session: Session, run_id: UUID, state: JobState, error: dict[str, Any] | None) -> None:
     ended = {"state": state, "error": error, "finished_at": func.now()}
     session.execute(update(Run).where(Run.id == run_id).values(**ended))
-    _cancel_idle(session, run_id)
+    cancel_idle(session, run_id)
 
 
-def _cancel_idle(session: Session, run_id: UUID) -> None:
+def cancel_idle(session: Session, run_id: UUID) -> None:
     idle = Stage.state.in_((JobState.WAITING, JobState.QUEUED))
     ended = {"state": JobState.CANCELLED, "finished_at": func.now()}
     session.execute(update(Stage).where(Stage.run_id == run_id, idle).values(**ended))

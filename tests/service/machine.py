@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine, select, text, update
 
-from service.db import jobs
+from service.db import jobs, submissions
 from service.db.session import transaction
 from service.db.states import CollectionState
 from service.db.tables import Export, Run, Stage
@@ -24,7 +24,7 @@ def new_run(engine: Engine, state: CollectionState = CollectionState.READY) -> U
 def new_ingest(engine: Engine) -> UUID:
     with transaction(engine) as session:
         collection = make_collection(session, state=CollectionState.INGESTING)
-        jobs.submit_ingest(session, collection)
+        submissions.submit_ingest(session, collection)
         return collection.id
 
 
@@ -34,7 +34,7 @@ def new_export(engine: Engine) -> UUID:
         export = Export(workspace_id=run.workspace_id, run_id=run.id, format="tsv", filter={})
         session.add(export)
         session.flush()
-        jobs.submit_export(session, export, run.collection_id)
+        submissions.submit_export(session, export, run.collection_id)
         return export.id
 
 
@@ -81,12 +81,12 @@ def expire(engine: Engine, stage_id: int) -> None:
 
 def cancel(engine: Engine, run_id: UUID) -> None:
     with transaction(engine) as session:
-        jobs.cancel_run(session, session.get_one(Run, run_id, with_for_update=True))
+        submissions.cancel_run(session, session.get_one(Run, run_id, with_for_update=True))
 
 
 def resume(engine: Engine, run_id: UUID) -> None:
     with transaction(engine) as session:
-        jobs.resume_run(session, session.get_one(Run, run_id, with_for_update=True))
+        submissions.resume_run(session, session.get_one(Run, run_id, with_for_update=True))
 
 
 def advance(engine: Engine, run_id: UUID, count: int) -> jobs.Claim:

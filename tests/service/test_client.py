@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from service.client import ApiProblem, Client
 from service.config import Settings
-from service.db import jobs
+from service.db import submissions
 from service.db.session import transaction
 from service.db.states import JobState
 from service.db.tables import Export
@@ -35,7 +35,7 @@ def export_id(idle_http: httpx.Client, idle_engine: Engine, idle_settings: Setti
         export = Export(workspace_id=run.workspace_id, run_id=run.id, format="tsv", filter={})
         session.add(export)
         session.flush()
-        jobs.submit_export(session, export, collection.id)
+        submissions.submit_export(session, export, collection.id)
         export.state, export.sha256 = JobState.SUCCEEDED, hashlib.sha256(CONTENT).hexdigest()
     file = Storage(idle_settings.required_storage).export(export.id)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, func, select, update
 
 from service.config import Settings
-from service.db import jobs
+from service.db import submissions
 from service.db.session import transaction
 from service.db.states import CollectionState, Scope
 from service.db.tables import Collection, Export, Image, Pair, Reject, Run, Score, Stage
@@ -174,7 +174,7 @@ class TestDeleteCollection:
             export = Export(workspace_id=run.workspace_id, run_id=run.id, format="tsv", filter={})
             session.add(export)
             session.flush()
-            jobs.submit_export(session, export, collection.id)
+            submissions.submit_export(session, export, collection.id)
         for path in (storage.upload(collection.id), storage.run(run.id) / "checkpoint", storage.export(export.id)):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"content")

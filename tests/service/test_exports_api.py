@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from model.data.tsv import TsvFormat
 from service.client import Client
 from service.config import Settings
-from service.db import jobs
+from service.db import jobs, submissions
 from service.db.session import transaction
 from service.db.states import Scope
 from service.db.tables import Export, Run, Workspace
@@ -287,7 +287,7 @@ class TestDownload:
             export = Export(workspace_id=published.workspace_id, run_id=published.id, format="tsv", filter={})
             session.add(export)
             session.flush()
-            jobs.submit_export(session, export, collection.id)
+            submissions.submit_export(session, export, collection.id)
             taken = jobs.claim(session, jobs.take_wakeups(session)[0].stage_id, "test", 60)
             assert taken is not None
             jobs.fail(session, taken, jobs.problem("crashed", "It crashed", "The disk is full."))

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 
-from service.db import jobs
+from service.db import jobs, submissions
 from service.db.session import transaction
 from service.db.states import RUN_STAGES, CollectionState, StageName
 from service.db.tables import Collection, Run, Stage
@@ -111,7 +111,7 @@ class TestClaim:
             )
             while session.scalar(waiting) is None and not attempt.done():
                 session.execute(text("SELECT pg_stat_clear_snapshot()"))
-            jobs.cancel_run(session, run)
+            submissions.cancel_run(session, run)
             session.commit()
             assert attempt.result() is None
         assert get(engine, Run, run_id).state == "cancelled"

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, func, select, update
 
 from model.config import MIN_PAIRS
-from service.db import jobs
+from service.db import jobs, submissions
 from service.db.session import transaction
 from service.db.states import CollectionState, JobState, Scope, StageName
 from service.db.tables import Collection, Stage
@@ -127,7 +127,7 @@ class TestStartRun:
         with transaction(idle_engine) as session:
             workspace_id = workspace_of(session, idle_http)
             made = make_collection(session, workspace_id=workspace_id, state=CollectionState.INGESTING)
-            jobs.submit_ingest(session, made)
+            submissions.submit_ingest(session, made)
         run = start(idle_http, f"/v1/collections/{made.id}/runs")
         assert {stage["state"] for stage in run["stages"]} == {"waiting"}
         with transaction(idle_engine) as session:

@@ -4,7 +4,7 @@ import httpx2 as httpx
 import pytest
 from sqlalchemy import Engine
 
-from service.db import jobs
+from service.db import submissions
 from service.db.session import transaction
 from service.db.states import JobState
 from service.db.tables import Export, Run
@@ -20,7 +20,7 @@ def ids(idle_engine: Engine) -> dict[str, object]:
         export = Export(workspace_id=run.workspace_id, run_id=run.id, format="tsv", filter={})
         session.add(export)
         session.flush()
-        jobs.submit_export(session, export, collection.id)
+        submissions.submit_export(session, export, collection.id)
     return {"collection": collection.id, "run": run.id, "export": export.id, "uid": "0" * 32}
 
 
