@@ -12,6 +12,8 @@ ARGS ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
+# Tests train in several processes at once; threads of torch that spin while they wait would slow all of them.
+export OMP_WAIT_POLICY := PASSIVE
 
 .PHONY: help demo serve test lint format bench lock clean-venv
 

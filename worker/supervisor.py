@@ -63,7 +63,9 @@ def _start_celery(settings: Settings, queues: str) -> subprocess.Popen[bytes]:
     options = ["--queues", queues, "--concurrency", concurrency, "--hostname", name, "--loglevel", "WARNING"]
     quieter = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     # Celery says good-bye on stdout, which belongs to the results of whatever command runs this worker.
-    environment = child_environment(settings)
+    # Waiting threads of torch must not spin: on a machine that has anything else to do, training then took ten
+    # times as long (225 s against 24 s for 4,000 pairs on two busy cores).
+    environment = {"OMP_WAIT_POLICY": "PASSIVE"} | child_environment(settings)
     return subprocess.Popen(command + options + quieter, env=environment, stdout=subprocess.DEVNULL)
 
 
