@@ -35,7 +35,9 @@ def demo(
     with ExitStack() as stack:
         with clock.stage("start"):
             folder = stack.enter_context(temporary_data_folder())
-            settings = Settings().model_copy(update={"data": folder, "storage": folder / "storage", "port": 0})
+            settings = Settings().model_copy(
+                update={"data": folder, "storage": folder / "storage", "port": 0, "worker_concurrency": 1}
+            )
             say("starting PostgreSQL, Valkey, the service and a worker")
             local = stack.enter_context(running_stack(settings))
             reached = settings.model_copy(update={"url": local.url, "key": local.key})

@@ -43,7 +43,9 @@ class Settings(BaseSettings):
     reconcile_seconds: float = Field(default=15.0, gt=0)
     announce_again_seconds: float = Field(default=30.0, gt=0)
     worker_concurrency: int = Field(default=2, ge=1)
-    threads: int | None = Field(default=None, ge=1)  # of torch, in each worker process; all cores by default
+    threads: int | None = Field(
+        default=None, ge=1
+    )  # of a stage that computes; by default encoding takes all cores, training one
     follow_parent: bool = False  # end when the process that started this one ends
 
     @field_validator("database_url")

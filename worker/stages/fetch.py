@@ -1,6 +1,7 @@
 """URLs -> image bytes with a content hash. A row that fails has a class and a sentence; the others go on."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 from sqlalchemy import func, select
@@ -22,11 +23,10 @@ THREADS = 16  # waiting on the network or the disk, not computing
 
 
 def run(context: StageContext) -> None:
-    fetcher = HttpFetcher(context.settings)
     total = context.collection().accepted
     image_root = context.collection().read_options.get("image_root")
     after, done = 0, 0
-    with ThreadPoolExecutor(THREADS) as pool:
+    with closing(HttpFetcher(context.settings)) as fetcher, ThreadPoolExecutor(THREADS) as pool:
         while chunk := _next_rows(context, after):
             context.lease.check()
             urls = list(dict.fromkeys(url for _, url in chunk))
@@ -36,7 +36,6 @@ def run(context: StageContext) -> None:
             _store(context, [{"row": row, **outcomes[url]} for row, url in chunk])
             after, done = chunk[-1][0], done + len(chunk)
             context.lease.progress(done, total)
-    fetcher.close()
     _require_some(context)
     with context.lease.completing():
         pass
