@@ -154,23 +154,3 @@ class TestCancel:
         assert [stage.state for stage in resumed.stages] == ["succeeded"] * 2 + ["queued"] + ["waiting"] * 2
         client.cancel(run.id)
         assert client.wait_for_run(run.id).state == "cancelled"
-
-
-@pytest.mark.usefixtures("worker")
-class TestFlickr8k:
-    def test_real_photographs_with_their_captions(self, client: Client, flickr8k: Path, tmp_path: Path) -> None:
-        """Sixty-four photographs, one human caption each, by `file:` URLs."""
-        images = {path.name: path for path in sorted((flickr8k / "images").iterdir())[:64]}
-        lines = []
-        with (flickr8k / "captions.tsv").open() as captions:
-            for line in captions:
-                name, caption = line.rstrip("\n").split("\t")
-                image, _, number = name.partition("#")
-                if image in images and number == "0":
-                    lines.append(f"{caption}\t{images[image].as_uri()}")
-        assert len(lines) == 64
-        collection_id = upload(client, write_lines(tmp_path / "flickr.tsv", lines))
-        run = client.wait_for_run(client.start_run(collection_id, QUICK).id)
-        assert run.state == "succeeded", run.error
-        assert run.summary is not None
-        assert run.summary["unscored"] == 0

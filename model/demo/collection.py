@@ -57,24 +57,27 @@ class _Work:
     seed: int
     column_order: ColumnOrder
     url_prefix: str | None
+    captions: int
 
     def make(self, first_row: int) -> list[tuple[str, str]]:
         """Draw one chunk; its lines of the TSV and of the truth."""
-        plan = _plan(self.pairs, self.noise, self.near_miss, self.seed)
+        plan = _plan(self.pairs, self.noise, self.near_miss, self.seed, self.captions)
         rows = range(first_row, min(first_row + _CHUNK, self.pairs + 1))
-        return [self._make_one(plan.pair(row)) for row in rows]
+        return [self._make_one(plan.pair(row), is_drawn=row <= plan.scenes) for row in rows]
 
-    def _make_one(self, pair: DemoPair) -> tuple[str, str]:
+    def _make_one(self, pair: DemoPair, *, is_drawn: bool) -> tuple[str, str]:
+        """Later rows of the same scene share the image that its first row has drawn."""
         path = self.folder / IMAGE_FOLDER / pair.image
-        draw(pair.scene).save(path, "JPEG", quality=_JPEG_QUALITY)
+        if is_drawn:
+            draw(pair.scene).save(path, "JPEG", quality=_JPEG_QUALITY)
         url = path.as_uri() if self.url_prefix is None else self.url_prefix + pair.image
         columns = (pair.caption, url) if self.column_order == "caption_url" else (url, pair.caption)
         return "\t".join(columns), truth_line(pair)
 
 
 @lru_cache(maxsize=2)
-def _plan(pairs: int, noise: float, near_miss: float, seed: int) -> Plan:
-    return Plan(pairs, noise, near_miss, seed)
+def _plan(pairs: int, noise: float, near_miss: float, seed: int, captions: int) -> Plan:
+    return Plan(pairs, noise, near_miss, seed, captions)
 
 
 def generate(
@@ -87,10 +90,12 @@ def generate(
     url_prefix: str | None = None,
     on_progress: Progress | None = None,
     processes: int | None = None,
+    captions: int = 1,
 ) -> DemoCollection:
     """Write images/, pairs.tsv and truth.jsonl; `round(noise * pairs)` pairs are mismatched, and
-    `round(near_miss * mismatched)` of those in one element only. The two files appear when all is done."""
-    plan = _plan(pairs, noise, near_miss, seed)
+    `round(near_miss * mismatched)` of those in one element only. Every scene is drawn once and told of in
+    `captions` pairs. The two files appear when all is done."""
+    plan = _plan(pairs, noise, near_miss, seed, captions)
     if column_order not in get_args(ColumnOrder):
         raise ValueError(f"column_order must be one of {', '.join(get_args(ColumnOrder))}, not {column_order!r}")
     if processes is not None and processes < 1:
@@ -100,7 +105,7 @@ def generate(
     done.images.mkdir(parents=True, exist_ok=True)
     for stale in (done.tsv, done.truth):
         stale.unlink(missing_ok=True)  # it would speak of images that are being replaced
-    work = _Work(folder, pairs, noise, near_miss, seed, column_order, url_prefix)
+    work = _Work(folder, pairs, noise, near_miss, seed, column_order, url_prefix, captions)
     _write(done, _chunks(work, processes or _processors()), on_progress)
     return done
 

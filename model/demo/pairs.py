@@ -29,27 +29,33 @@ class DemoPair:
 
 
 class Plan:
-    """Which pairs are mismatched, decided once for all; every pair can then be made on its own."""
+    """Which pairs are mismatched, decided once for all; every pair can then be made on its own.
 
-    def __init__(self, pairs: int, noise: float, near_miss_share: float, seed: int) -> None:
+    With more than one caption a scene, row r and row r + scenes show the same image, as in the usual benchmarks."""
+
+    def __init__(self, pairs: int, noise: float, near_miss_share: float, seed: int, captions: int = 1) -> None:
         if pairs < 1:
             raise ValueError(f"pairs must be at least 1, not {pairs}")
         for name, share in (("noise", noise), ("near_miss", near_miss_share)):
             if not 0.0 <= share <= 1.0:
                 raise ValueError(f"{name} must be between 0 and 1, not {share}")
+        if captions < 1:
+            raise ValueError(f"captions must be at least 1, not {captions}")
         self.pairs, self.seed = pairs, seed
+        self.scenes = -(-pairs // captions)
         mismatched = Random(f"{seed}/truth").sample(range(1, pairs + 1), round(noise * pairs))
         near = round(near_miss_share * len(mismatched))
         self.near_misses = frozenset(mismatched[:near])
         self.random_ones = frozenset(mismatched[near:])
 
-    def scene(self, row: int) -> Scene:
-        seed = f"{self.seed}/{row}"
+    def scene(self, number: int) -> Scene:
+        seed = f"{self.seed}/{number}"
         return imagine(Random(f"scene/{seed}"), seed)
 
     def pair(self, row: int) -> DemoPair:
-        scene, rng = self.scene(row), Random(f"caption/{self.seed}/{row}")
-        image = f"scene-{row:06d}.jpg"
+        number = (row - 1) % self.scenes + 1
+        scene, rng = self.scene(number), Random(f"caption/{self.seed}/{row}")
+        image = f"scene-{number:06d}.jpg"
         if row in self.near_misses:
             told, wrong = near_miss(scene, rng)
             return DemoPair(row, image, describe(told, rng, wrong.focus), "near_miss", scene, wrong)
@@ -60,7 +66,7 @@ class Plan:
     def _unlike(self, scene: Scene, row: int, rng: Random) -> Scene:
         """Another scene of the collection; where all are alike, one that could have been in it."""
         for attempt in range(_TRIES):
-            reach = self.pairs if attempt < _TRIES // 2 else self.pairs + _TRIES * 10
+            reach = self.scenes if attempt < _TRIES // 2 else self.scenes + _TRIES * 10
             other = self.scene(rng.randint(1, reach))
             if _unrelated(scene, other):
                 return other

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine
 
@@ -67,6 +68,22 @@ class TestSteps:
         assert f"of {PAIRS} pairs" in done.stdout
         both = clean.read_text().splitlines() + flagged.read_text().splitlines()
         assert sorted(both) == sorted((scenes / "pairs.tsv").read_text().splitlines())
+
+    def test_clean_takes_real_photographs_with_their_captions(
+        self, pairsift: Pairsift, flickr8k: Path, tmp_path: Path
+    ) -> None:
+        """Sixty-four photographs of Flickr8k, one human caption each, by paths below an image root."""
+        images = {path.name for path in sorted((flickr8k / "images").iterdir())[:64]}
+        rows = [line.split("\t") for line in (flickr8k / "captions.tsv").read_text().rstrip("\n").split("\n")]
+        chosen = [(name[:-2], caption) for name, caption in rows if name.endswith("#0") and name[:-2] in images]
+        file, clean = tmp_path / "flickr.tsv", tmp_path / "clean.parquet"
+        file.write_text("".join(f"{caption}\t{image}\n" for image, caption in chosen))
+        done = pairsift("clean", file, "-o", clean, "--image-root", flickr8k / "images", *QUICK, "--json")
+        result = json.loads(done.stdout)
+        assert (result["pairs"], result["unscored"]) == (64, 0)
+        kept = pq.read_table(clean).to_pylist()
+        assert len(kept) == result["clean"]
+        assert {(row["url"], row["caption"]) for row in kept} <= set(chosen)
 
 
 @pytest.mark.usefixtures("worker")

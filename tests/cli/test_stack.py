@@ -100,3 +100,20 @@ class TestDemo:
         assert len(flagged) == report["flagged"]
         assert sorted(clean + flagged) == sorted((tmp_path / "collection" / "pairs.tsv").read_text().splitlines())
         assert "AUROC" in said
+
+
+class TestClean:
+    def test_needs_no_service_and_finds_images_next_to_the_file(
+        self, environment: dict[str, str], scenes: Path, tmp_path: Path
+    ) -> None:
+        lines = [line.split("\t") for line in (scenes / "pairs.tsv").read_text().splitlines()]
+        file, clean, flagged = (tmp_path / name for name in ("pairs.tsv", "clean.tsv", "flagged.tsv"))
+        file.write_text("".join(f"images/{url.rpartition('/')[2]}\t{caption}\n" for caption, url in lines))
+        (tmp_path / "images").symlink_to(scenes / "images")
+        quick = ["--set", "method_options.piece_epochs=[1]", "--set", "method_options.freeze_epochs=0"]
+        process = pairsift(environment, "clean", str(file), "-o", str(clean), "--flagged", str(flagged), *quick)
+        printed, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        assert f"of {len(lines)} pairs" in printed
+        both = clean.read_text().splitlines() + flagged.read_text().splitlines()
+        assert sorted(both) == sorted(file.read_text().splitlines())

@@ -180,3 +180,15 @@ class TestPlan:
 
     def test_a_pair_does_not_depend_on_those_before_it(self) -> None:
         assert Plan(50, 0.3, 0.2, 8).pair(31) == Plan(50, 0.3, 0.2, 8).pair(31)
+
+    def test_captions_share_the_image_of_their_scene(self) -> None:
+        plan = Plan(9, 0.0, 0.0, seed=1, captions=2)
+        pairs = [plan.pair(row) for row in range(1, 10)]
+        assert plan.scenes == 5
+        assert [pair.image for pair in pairs[5:]] == [pair.image for pair in pairs[:4]]
+        assert [pair.scene for pair in pairs[5:]] == [pair.scene for pair in pairs[:4]]
+        assert len({pair.caption for pair in pairs}) == 9
+
+    def test_no_captions_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="captions must be at least 1"):
+            Plan(9, 0.0, 0.0, seed=1, captions=0)
