@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from service.db.jobs import Wakeup, mark_announced
 from service.db.session import transaction
-from service.db.states import QUEUES
+from service.db.states import QUEUES, StageName
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +41,8 @@ def make_celery(broker_url: str) -> Celery:
     return app
 
 
-def task_name(wakeup: Wakeup) -> str:
-    return f"collection.{wakeup.name}"
+def task_name(stage: StageName) -> str:
+    return f"collection.{stage}"
 
 
 def announce(app: Celery, engine: Engine, wakeups: Sequence[Wakeup]) -> int:
@@ -51,7 +51,7 @@ def announce(app: Celery, engine: Engine, wakeups: Sequence[Wakeup]) -> int:
     sent: list[int] = []
     try:
         for wakeup in wakeups:
-            app.send_task(task_name(wakeup), args=[wakeup.stage_id], queue=QUEUES[wakeup.name], retry=False)
+            app.send_task(task_name(wakeup.name), args=[wakeup.stage_id], queue=QUEUES[wakeup.name], retry=False)
             sent.append(wakeup.stage_id)
     except (OperationalError, OSError) as error:
         log.warning("the broker is not reachable, %d wake-ups are left for later: %s", len(wakeups) - len(sent), error)

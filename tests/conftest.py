@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -111,17 +112,25 @@ def engine(settings: Settings) -> Iterator[Engine]:
     engine.dispose()
 
 
-@pytest.fixture(scope="session")
-def service_url(settings: Settings, engine: Engine) -> Iterator[str]:
-    """The service behind a real socket."""
-    server = uvicorn.Server(uvicorn.Config(create_app(settings), host="127.0.0.1", port=0, log_level="warning"))
+@contextmanager
+def serving(settings: Settings) -> Iterator[str]:
+    server = uvicorn.Server(uvicorn.Config(create_app(settings), host="127.0.0.1", port=0, log_level="critical"))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started and thread.is_alive():
-        thread.join(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+        thread.join(0.02)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def service_url(settings: Settings, engine: Engine) -> Iterator[str]:
+    """The service behind a real socket."""
+    with serving(settings) as url:
+        yield url
 
 
 def start_worker(settings: Settings) -> subprocess.Popen[bytes]:

@@ -13,15 +13,14 @@ from sqlalchemy import Engine
 
 from service.db import jobs
 from service.db.session import make_engine, transaction
-from service.queue import announce
+from service.db.states import StageName
+from service.queue import announce, task_name
 from service.storage import Storage
 from worker.app import app, settings
 from worker.lease import Lease, Stop, Stopped
 from worker.stages.context import StageContext, StageFailed
 
 log = logging.getLogger(__name__)
-
-HOUR = 3600
 
 
 @cache
@@ -75,38 +74,15 @@ def _end(claim: jobs.Claim, transition: Callable[..., None] | None, *details: An
 
 # Retries are the state machine's business, never Celery's. The limits are the last resort against a hung
 # stage: its process is killed, the lease runs out and reconcile decides.
-
-
-@app.task(name="collection.ingest", max_retries=0, soft_time_limit=6 * HOUR, time_limit=6 * HOUR + 60)
-def ingest_task(stage_id: int) -> None:
-    run_stage(stage_id)
-
-
-@app.task(name="collection.fetch", max_retries=0, soft_time_limit=168 * HOUR, time_limit=168 * HOUR + 60)
-def fetch_task(stage_id: int) -> None:
-    run_stage(stage_id)
-
-
-@app.task(name="collection.encode", max_retries=0, soft_time_limit=72 * HOUR, time_limit=72 * HOUR + 60)
-def encode_task(stage_id: int) -> None:
-    run_stage(stage_id)
-
-
-@app.task(name="collection.train", max_retries=0, soft_time_limit=72 * HOUR, time_limit=72 * HOUR + 60)
-def train_task(stage_id: int) -> None:
-    run_stage(stage_id)
-
-
-@app.task(name="collection.score", max_retries=0, soft_time_limit=12 * HOUR, time_limit=12 * HOUR + 60)
-def score_task(stage_id: int) -> None:
-    run_stage(stage_id)
-
-
-@app.task(name="collection.publish", max_retries=0, soft_time_limit=6 * HOUR, time_limit=6 * HOUR + 60)
-def publish_task(stage_id: int) -> None:
-    run_stage(stage_id)
-
-
-@app.task(name="collection.export", max_retries=0, soft_time_limit=6 * HOUR, time_limit=6 * HOUR + 60)
-def export_task(stage_id: int) -> None:
-    run_stage(stage_id)
+LIMIT_HOURS = {
+    StageName.INGEST: 6,
+    StageName.FETCH: 168,
+    StageName.ENCODE: 72,
+    StageName.TRAIN: 72,
+    StageName.SCORE: 12,
+    StageName.PUBLISH: 6,
+    StageName.EXPORT: 6,
+}
+for stage_name, hours in LIMIT_HOURS.items():
+    seconds = hours * 3600
+    app.task(run_stage, name=task_name(stage_name), max_retries=0, soft_time_limit=seconds, time_limit=seconds + 60)

@@ -7,29 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import httpx2 as httpx
-import uvicorn
 from sqlalchemy import Engine
 
-from service.config import Settings
 from service.db.states import Scope
-from service.main import create_app
-from tests.conftest import make_key
+from tests.conftest import make_key, serving
+
+__all__ = ["caller", "eventually", "open_request", "problem_of", "serving", "status_of"]
 
 PATIENCE_SECONDS = 60.0
-
-
-@contextmanager
-def serving(settings: Settings) -> Iterator[str]:
-    server = uvicorn.Server(uvicorn.Config(create_app(settings), host="127.0.0.1", port=0, log_level="critical"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started and thread.is_alive():
-        thread.join(0.02)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 @contextmanager

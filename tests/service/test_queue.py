@@ -76,7 +76,7 @@ class TestAnnounce:
 class TestTaskName:
     @pytest.mark.parametrize("name", list(StageName))
     def test_every_stage_has_a_task_and_a_queue(self, name: StageName) -> None:
-        assert task_name(jobs.Wakeup(1, name)) == f"collection.{name}"
+        assert task_name(name) == f"collection.{name}"
         assert QUEUES[name] in ("cpu", "gpu")
 
 
