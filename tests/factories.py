@@ -1,13 +1,12 @@
 """Rows for tests, made directly: collections with pairs, runs at any point, published scores. No training."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 import httpx2 as httpx
-from sqlalchemy import Engine, update
+from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from model.config import parse_run_config, run_config_to_dict
@@ -15,7 +14,6 @@ from model.data.rows import pair_uid
 from model.data.tsv import TsvFormat
 from service import keys
 from service.db import jobs, submissions
-from service.db.session import transaction
 from service.db.states import CollectionState, ImageStatus, JobState
 from service.db.tables import Collection, Image, Pair, Run, Score, Stage, Workspace
 
@@ -130,10 +128,3 @@ def _score(run_id: UUID, row: int, confidence: float, cut: float) -> Score:
         similarity=(row % 5) / 5 - 0.4,
         is_clean=confidence >= cut,
     )
-
-
-@contextmanager
-def committed(engine: Engine) -> Iterator[Session]:
-    """Rows made inside are there for everybody afterwards; their wake-ups are left to the reconcile loop."""
-    with transaction(engine) as session:
-        yield session

@@ -18,12 +18,13 @@ from service.db.states import Scope
 from service.db.tables import Score, Stage
 from service.embedded import Servers
 from service.schemas import Run
+from service.storage import Storage
 from tests.conftest import make_key, start_worker, stop_worker
 from tests.service.serving import PATIENCE_SECONDS, serving
 from tests.test_end_to_end import upload
 
-# Long enough to be interrupted twice: some two hundred epochs.
-OPTIONS = {"method_options": {"piece_epochs": [100, 100], "freeze_epochs": 2}, "batch_size": 16, "seed": 11}
+# Long enough to be interrupted twice: some hundred epochs.
+OPTIONS = {"method_options": {"piece_epochs": [50, 50], "freeze_epochs": 2}, "batch_size": 16, "seed": 11}
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +128,30 @@ class TestRecovery:
         assert ended.state == "succeeded", ended.error
         assert train_stage(own_engine, broken).attempt == 3
         assert scores_of(own_engine, ended) == scores_of(own_engine, unbroken)
+
+    def test_a_stage_that_always_crashes_is_given_up_after_four_attempts(
+        self,
+        own_client: Client,
+        own_engine: Engine,
+        own_settings: Settings,
+        scenes: Path,
+        start: Callable[[], subprocess.Popen[bytes]],
+    ) -> None:
+        doomed = own_client.create_collection("doomed")
+        own_client.upload(doomed.id, scenes / "pairs.tsv")
+        run = own_client.start_run(doomed.id, {})
+        Storage(own_settings.required_storage).upload(doomed.id).unlink()  # as a lost disk would
+        start()
+        failed = own_client.wait_for_collection(doomed.id)
+        assert (failed.state, failed.accepted) == ("failed", 0)
+        assert failed.error is not None
+        assert failed.error.code == "crashed_too_often"
+        assert "FileNotFoundError" in failed.error.detail
+        with transaction(own_engine) as session:
+            ingest = session.scalars(
+                select(Stage).where(Stage.collection_id == doomed.id, Stage.name == "ingest")
+            ).one()
+        assert (ingest.state, ingest.attempt) == ("failed", 4)
+        ended = own_client.wait_for_run(run.id)
+        assert ended.error is not None
+        assert (ended.state, ended.error.code) == ("failed", "collection_failed")
