@@ -1,5 +1,6 @@
 """`pairsift serve` and `pairsift demo` with embedded servers of their own."""
 
+import contextlib
 import json
 import signal
 import socket
@@ -14,6 +15,7 @@ import pytest
 
 from cli.stack import temporary_data_folder
 from service.config import Settings, child_environment
+from service.embedded import embedded_servers
 from tests.conftest import ROOT
 
 
@@ -41,6 +43,16 @@ def read_json(process: "subprocess.Popen[str]") -> dict[str, str]:
         assert line, process.stderr and process.stderr.read()
         text += line
     return dict(json.loads(text))
+
+
+def servers_of(folder: Path) -> list[psutil.Process]:
+    """The processes that work in this data folder."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()).is_relative_to(folder):
+                found.append(process)
+    return found
 
 
 class TestServe:
@@ -80,6 +92,12 @@ class TestServe:
         serve.kill()
         serve.communicate()
         assert psutil.wait_procs(family, timeout=60)[1] == []
+        # The servers stay for whoever comes next, and end with the last user.
+        folder = Path(environment["PAIRSIFT_DATA"])
+        assert servers_of(folder)
+        with embedded_servers(folder):
+            pass
+        assert psutil.wait_procs(servers_of(folder), timeout=30)[1] == []
 
 
 class TestDemo:
