@@ -41,6 +41,8 @@ def upload_file(client: Client, file: Path, name: str | None, **options: Any) ->
     """Upload and wait until every line is read."""
     if not file.is_file():
         raise typer.BadParameter(f"there is no file {file}")
+    if not file.stat().st_size:
+        raise StackError(f"{file} is empty")
     collection = client.create_collection(name or file.name, **options)
     client.upload(collection.id, file)
     read = client.wait_for_collection(collection.id)

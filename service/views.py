@@ -27,7 +27,8 @@ def collection_view(collection: Collection, images: dict[str, int]) -> schemas.C
 def run_view(run: Run, stages: Sequence[tuple[Stage, float | None]]) -> schemas.Run:
     progress = sum(SHARES[StageName(stage.name)] * progress_of(stage) for stage, _ in stages)
     seconds = sum(taken or 0.0 for _, taken in stages)
-    is_running = run.state == JobState.RUNNING and 0.02 < progress < 1
+    # Before this much is done the speed says nothing yet: libraries are still being loaded.
+    is_running = run.state == JobState.RUNNING and 0.05 < progress < 1
     current = next((stage.name for stage, _ in stages if stage.state not in FINAL_STATES), None)
     return schemas.Run.model_validate(
         {

@@ -91,6 +91,10 @@ class TestMistakes:
     def test_a_missing_file_is_wrong_use(self, pairsift: Pairsift) -> None:
         assert "there is no file nowhere.tsv" in pairsift("upload", "nowhere.tsv", code=2).stderr
 
+    def test_an_empty_file_is_said_so(self, pairsift: Pairsift, tmp_path: Path) -> None:
+        (tmp_path / "empty.tsv").touch()
+        assert "empty.tsv is empty" in pairsift("upload", tmp_path / "empty.tsv", code=1).stderr
+
     def test_a_file_without_tabs_fails_with_the_reason(self, pairsift: Pairsift, tmp_path: Path) -> None:
         path = tmp_path / "words.tsv"
         path.write_text("no tab here\nnor here\n")
