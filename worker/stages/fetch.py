@@ -55,6 +55,7 @@ def _next_rows(context: StageContext, after: int) -> list[tuple[int, str]]:
 
 
 def _fetch(context: StageContext, fetcher: HttpFetcher, image_root: str | None, url: str) -> dict[str, Any]:
+    context.lease.check()  # here too: a chunk of hosts that do not answer takes minutes
     try:
         path = local_path(url, image_root)
         if path is not None:
