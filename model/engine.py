@@ -3,6 +3,7 @@
 It knows no method by name; what is learned from which pairs is asked of the Method (model/training.py).
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,12 @@ from torch import Tensor
 
 from model import checkpoint
 from model.config import MIN_PAIRS, RunConfig, config_hash
+from model.errors import TrainingError
 from model.methods import METHODS
 from model.networks import Networks
 from model.pairs import Pairs
-from model.training import Batch, Judge, Method, Phase, Scores, Step, TrainingError
+from model.parallel import Fleet
+from model.training import Batch, Judge, Method, Phase, Scores, Step
 
 __all__ = ["Batch", "Engine", "Method", "Pairs", "Phase", "Progress", "Scores", "Step", "Stopped", "TrainingError"]
 
@@ -51,6 +54,7 @@ class Engine:
         device: str = "cpu",
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
+        is_compiled: bool = False,  # torch.compile of the encoders: worth its minute on a GPU and long trainings
     ) -> None:
         if len(pairs) < MIN_PAIRS:
             raise TrainingError(f"{len(pairs)} pairs are too few to learn from; at least {MIN_PAIRS} are needed")
@@ -61,6 +65,8 @@ class Engine:
         self._on_progress = on_progress or (lambda progress: None)
         self._should_stop = should_stop or (lambda: False)
         self._batch_size = min(config.batch_size, len(pairs))
+        self._is_compiled = is_compiled
+        self._fleet = Fleet()
         self._batches = 0
         self._is_finished = False
 
@@ -97,25 +103,29 @@ class Engine:
     def _start(self) -> None:
         torch.manual_seed(self.config.seed)
         self._order = torch.Generator().manual_seed(self.config.seed)
-        self._method = METHODS[self.config.method](self.config, len(self._pairs))
+        self._method = METHODS[self.config.method](self.config, self._pairs)
         self._plan = [(phase, epoch) for phase in self._method.phases() for epoch in range(phase.epochs)]
         self._done = 0
+        self._steps = [0] * self.config.networks
         saved = None
         if self._folder is not None:
             saved = checkpoint.load_newest(self._folder, config_hash(self.config), len(self._pairs))
-        self._networks = Networks(self._pairs, self.config, self._device, saved)
+        self._networks = Networks(
+            self._pairs, self.config, self._device, self._method.parameters, saved, self._is_compiled
+        )
         if saved is not None:
-            self._done = saved["done"]
+            self._done, self._steps = saved["done"], saved["steps"]
             self._method.load_state(saved["method"])
             self._order.set_state(saved["order"])
 
     def _save(self) -> None:
-        if self._folder is None:
+        if self._folder is None or self._fleet.rank > 0:
             return
         state = {
             "config_hash": config_hash(self.config),
             "pairs": len(self._pairs),
             "done": self._done,
+            "steps": self._steps,
             "method": self._method.state(),
             "order": self._order.get_state(),
             **self._networks.state(),
@@ -125,6 +135,7 @@ class Engine:
     def _epoch(self, phase: Phase, epoch: int) -> None:
         if epoch == 0 and phase.fresh_networks and self._done > 0:
             self._networks.renew()
+        self._networks.set_rate(self._rate_share())
         self._report(phase, 0.0)
         if phase.is_surveyed:
             self._survey(phase, self.config.seed + self._done, draws=1)
@@ -136,6 +147,19 @@ class Engine:
             for k, (steps, streams) in enumerate(learners):
                 if step < steps:
                     self._step(phase, k, {name: next(stream) for name, stream in streams.items()})
+
+    def _rate_share(self) -> float:
+        """The schedule's share of the learning rate for this epoch; it starts anew with fresh networks."""
+        begins = [at for at, (phase, epoch) in enumerate(self._plan) if phase.fresh_networks and epoch == 0]
+        start = max((at for at in begins if at <= self._done), default=0)
+        end = min((at for at in begins if at > self._done), default=len(self._plan))
+        scheduled = [phase.is_scheduled for phase, _ in self._plan]
+        past, total = sum(scheduled[start : self._done]), sum(scheduled[start:end])
+        if self.config.schedule == "constant" or not scheduled[self._done]:
+            return 1.0
+        if self.config.schedule == "step":
+            return float(0.1 ** (past // self.config.schedule_epochs))
+        return 0.5 * (1 + math.cos(math.pi * past / total))
 
     def _learner(self, phase: Phase, k: int) -> tuple[int, dict[str, Iterator[Tensor]]]:
         """How many steps network k takes in this epoch, and the batches of every subset that is not empty."""
@@ -152,7 +176,8 @@ class Engine:
 
     def _step(self, phase: Phase, k: int, rows: dict[str, Tensor]) -> None:
         batches = {name: self._networks.batch(k, some) for name, some in rows.items()}
-        loss = self._method.loss(Step(phase, k, batches))
+        loss = self._method.loss(Step(phase, k, batches, self._steps[k]))
+        self._steps[k] += 1
         if not torch.isfinite(loss):
             raise TrainingError(
                 f"the loss became {float(loss.detach())} in epoch {self._done + 1} ({phase.name}), network "
@@ -177,12 +202,12 @@ class Engine:
         self._on_progress(Progress(phase.name, len(self._plan), len(self._plan), 1.0))
 
     def _report(self, phase: Phase, share: float) -> None:
-        if self._should_stop():
+        if self._fleet.any(self._should_stop()):
             raise Stopped
         total = len(self._plan)
         self._on_progress(Progress(phase.name, self._done + 1, total, (self._done + share) / total))
 
     def _poll(self) -> None:
         self._batches += 1
-        if self._batches % _POLL_BATCHES == 0 and self._should_stop():
+        if self._fleet.size == 1 and self._batches % _POLL_BATCHES == 0 and self._should_stop():
             raise Stopped

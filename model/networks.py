@@ -1,6 +1,6 @@
 """The networks that are trained together, with their inputs, optimisers and random state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,58 +8,99 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from model.backbones.head import Head, Standard, fit_standard
+from model.backbones.base import Items, Matcher
+from model.backbones.registry import BACKBONES
 from model.config import RunConfig
-from model.pairs import Identity, Pairs, Side, gather
+from model.errors import TrainingError
+from model.inputs import FeatureReader, Reader, Side, WordReader, load_reader
+from model.options.backbones import WordsConfig
+from model.pairs import Identity, Pairs
+from model.parallel import Fleet
 from model.training import Batch, Judge
+from model.words import Vocabulary
+
+# Items encoded at once where there is nothing to learn.
+_ENCODE_ROWS = 1024
 
 
 class Networks:
     """Gives the similarity of any rows of the collection, learns by steps, saves and loads itself."""
 
-    def __init__(self, pairs: Pairs, config: RunConfig, device: torch.device, saved: dict[str, Any] | None) -> None:
+    def __init__(
+        self,
+        pairs: Pairs,
+        config: RunConfig,
+        device: torch.device,
+        extra: Callable[[int], list[torch.nn.Parameter]],
+        saved: dict[str, Any] | None,
+        is_compiled: bool = False,
+    ) -> None:
         self._config = config
         self._device = device
         self._count = len(pairs)
+        self._extra = extra  # what the method itself learns with network k
+        self._is_compiled = is_compiled
+        self._fleet = Fleet()
         self._identity = Identity(pairs, device)
-        features = (pairs.images, pairs.captions)
-        size = config.backbone_options.input_size
+        options = config.backbone_options
+        sources = (pairs.images, pairs.texts if options.reads_words else pairs.captions)
+        if sources[1] is None:
+            raise TrainingError(f"the backbone {config.backbone} reads words: the captions themselves are needed")
         if saved is None:
-            standards = [fit_standard(side, size) for side in features]
+            self._readers = _fit_readers(config, sources)
         else:
-            standards = [Standard(**tensors) for tensors in saved["standards"]]
-        self._standards = [standard.to(device) for standard in standards]
-        self._sides = [
-            Side(side, standard, standard.basis.shape[1], device)
-            for side, standard in zip(features, self._standards, strict=True)
-        ]
+            self._readers = [load_reader(state) for state in saved["readers"]]
+        self._sides = [Side(source, reader, device) for source, reader in zip(sources, self._readers, strict=True)]
         self.renew()
         if saved is not None:
             self._load(saved)
 
     def renew(self) -> None:
         """Newly drawn weights, new optimisers."""
-        sizes = [standard.basis.shape[1] for standard in self._standards]
-        options = self._config.backbone_options
-        self._networks = [Head(options, *sizes).to(self._device) for _ in range(self._config.networks)]
+        make = BACKBONES[self._config.backbone]
+        widths = [reader.width for reader in self._readers]
+        count = self._config.networks
+        self._networks = [make(self._config.backbone_options, *widths).to(self._device) for _ in range(count)]
+        if self._is_compiled:
+            for network in self._networks:
+                network.encode_images = torch.compile(network.encode_images, dynamic=True)  # type: ignore[method-assign]
+                network.encode_captions = torch.compile(network.encode_captions, dynamic=True)  # type: ignore[method-assign]
+        kind = torch.optim.AdamW if self._config.optimiser == "adamw" else torch.optim.Adam
         self._optimisers = [
-            torch.optim.AdamW(
-                network.parameters(),
-                lr=self._config.method_options.learning_rate,
+            kind(
+                [*network.parameters(), *self._extra(k)],
+                lr=self._rate,
                 weight_decay=self._config.weight_decay,
                 fused=True,
             )
-            for network in self._networks
+            for k, network in enumerate(self._networks)
         ]
+
+    def set_rate(self, share: float) -> None:
+        """Take this share of the full learning rate from now on."""
+        for optimiser in self._optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = self._rate * share
 
     def batch(self, k: int, rows: Tensor) -> Batch:
         """These rows as network k sees them, ready for learning."""
-        return self._batch(self._networks[k].train(), rows)
+        network = self._networks[k].train()
+        fleet, count = self._fleet, len(rows)
+        with self._precision():
+            images = network.encode_images(fleet.share(self._sides[0][rows]))
+            captions = network.encode_captions(fleet.share(self._sides[1][rows]))
+            raw = network.compare(images, fleet.gather(captions, count))
+        raw = fleet.whole(raw.float(), count)
+        vectors = None
+        if network.gives_vectors:
+            vectors = fleet.whole(images[0].float(), count), fleet.whole(captions[0].float(), count)
+        return self._batch(network, rows, raw, vectors)
 
     def step(self, k: int, loss: Tensor) -> None:
         network, optimiser = self._networks[k], self._optimisers[k]
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        self._fleet.sum_gradients(network.parameters())
         torch.nn.utils.clip_grad_norm_(network.parameters(), self._config.gradient_clip)
         optimiser.step()
 
@@ -69,35 +110,53 @@ class Networks:
         # The last batch is filled from the start: every pair meets the same number of negatives.
         order = torch.cat([order, order[: -self._count % size]])
         network = self._networks[k].eval()
-        found = []
+        batches = torch.split(order, size)
+        found: dict[int, Tensor] = {}
         with torch.inference_mode():
-            for rows in torch.split(order, size):
+            for number in range(self._fleet.rank, len(batches), self._fleet.size):
                 poll()
-                batch = self._batch(network, rows)
-                found.append(judge(batch.similarity, batch.forbidden).cpu())
-        values = torch.cat(found)[: self._count]
-        out = torch.empty(values.shape)
+                rows = batches[number]
+                images, captions = (side[rows] for side in self._sides)
+                with self._precision():
+                    encoded = network.encode_images(images), network.encode_captions(captions)
+                    raw = network.compare(*encoded)
+                vectors = (encoded[0][0].float(), encoded[1][0].float()) if network.gives_vectors else None
+                found[number] = judge(self._batch(network, rows, raw.float(), vectors)).float().cpu()
+        some = next(iter(found.values()))
+        values = torch.zeros(len(order), *some.shape[1:])
+        for number, value in found.items():
+            values[number * size : number * size + len(value)] = value
+        values = self._fleet.sum(values)[: self._count]
+        out = torch.empty_like(values)
         out[order[: self._count]] = values
         return out
 
     def similarities(self, images: Any, captions: Any) -> npt.NDArray[np.float32]:
-        """(images, captions) matrix of the mean similarity, for features from anywhere."""
-        sides = [
-            standard(gather(features, np.arange(len(features))).to(self._device))
-            for standard, features in zip(self._standards, (images, captions), strict=True)
-        ]
+        """(images, captions) matrix of the mean similarity, for features (or words) from anywhere."""
+        total = torch.zeros(len(images), len(captions))
         with torch.inference_mode():
-            total = torch.stack([network.eval()(*sides) for network in self._networks]).mean(dim=0)
-        return total.cpu().numpy()
+            for network in self._networks:
+                network.eval()
+                seen = self._encoded(network.encode_images, self._readers[0], images)
+                read = self._encoded(network.encode_captions, self._readers[1], captions)
+                for start, some in seen:
+                    for at, others in read:
+                        block = network.similarity(network.compare(some, others)).float().cpu()
+                        total[start : start + block.shape[0], at : at + block.shape[1]] += block
+        return (total / len(self._networks)).numpy()
 
     def state(self) -> dict[str, Any]:
         return {
             "networks": [network.state_dict() for network in self._networks],
             "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
-            "standards": [standard.state_dict() for standard in self._standards],
+            "readers": [reader.state() for reader in self._readers],
             "torch_rng": torch.get_rng_state(),
             "cuda_rng": torch.cuda.get_rng_state(self._device) if self._device.type == "cuda" else None,
         }
+
+    @property
+    def _rate(self) -> float:
+        return self._config.method_options.learning_rate * self._config.backbone_options.learning_rate_factor
 
     def _load(self, state: dict[str, Any]) -> None:
         for network, saved in zip(self._networks, state["networks"], strict=True):
@@ -108,6 +167,26 @@ class Networks:
         if state["cuda_rng"] is not None and self._device.type == "cuda":
             torch.cuda.set_rng_state(state["cuda_rng"], self._device)
 
-    def _batch(self, network: Head, rows: Tensor) -> Batch:
-        similarity = network(self._sides[0][rows], self._sides[1][rows])
-        return Batch(rows, similarity, self._identity.forbidden(rows))
+    def _batch(self, network: Matcher, rows: Tensor, raw: Tensor, vectors: tuple[Tensor, Tensor] | None) -> Batch:
+        return Batch(rows, network.similarity(raw), self._identity.forbidden(rows), network.signed(raw), vectors)
+
+    def _encoded(self, encode: Callable[[Items], Items], reader: Reader, source: Any) -> list[tuple[int, Items]]:
+        chunks = []
+        for start in range(0, len(source), _ENCODE_ROWS):
+            rows = np.arange(start, min(start + _ENCODE_ROWS, len(source)), dtype=np.int64)
+            chunks.append((start, encode(tuple(part.to(self._device) for part in reader(source, rows)))))
+        return chunks
+
+    def _precision(self) -> torch.autocast:
+        """bfloat16 where a GPU gains by it; a CPU without such instructions would be a hundred times slower."""
+        is_mixed = self._device.type == "cuda" and torch.cuda.is_bf16_supported()
+        return torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_mixed)
+
+
+def _fit_readers(config: RunConfig, sources: tuple[Any, Any]) -> list[Reader]:
+    options = config.backbone_options
+    images = FeatureReader.fit(sources[0], is_pooled=not options.reads_regions, components=options.input_size)
+    if not isinstance(options, WordsConfig):
+        return [images, FeatureReader.fit(sources[1], is_pooled=True, components=options.input_size)]
+    texts: Sequence[str] = sources[1]
+    return [images, WordReader(Vocabulary.build(texts, options.least_word_count).words, options.longest_caption)]

@@ -1,6 +1,6 @@
 """The collection as the learning core sees it, and its features as float32 batches."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,28 +9,25 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from model.training import TrainingError
-
-# Standardised features up to this size are kept in memory for the whole training.
-RESIDENT_BYTES = 2 * 1024**3
-_CHUNK_ROWS = 4096
-
-Transform = Callable[[Tensor], Tensor]
+from model.errors import TrainingError
 
 
 @dataclass(frozen=True)
 class Pairs:
     """N image-caption pairs. Equal ids mean the same content, so such pairs are never negatives."""
 
-    # Anything with len, .shape and indexing by an int64 array that gives (n, D) floats.
+    # Anything with len, .shape and indexing by an int64 array that gives (n, D) floats; images also (n, R, D).
     images: Any
     captions: Any
     image_ids: npt.NDArray[np.int64]  # (N,)
     caption_ids: npt.NDArray[np.int64]  # (N,)
+    texts: Sequence[str] | None = None  # the captions themselves, for backbones that read words
+    labels: npt.NDArray[np.int64] | None = None  # (N,) category of each pair, from 0; for MRL
 
     def __post_init__(self) -> None:
-        if not len(self.images) == len(self.captions) == len(self.image_ids) == len(self.caption_ids):
-            raise ValueError("images, captions, image_ids and caption_ids must have the same length")
+        parts = {name: value for name, value in vars(self).items() if value is not None}
+        if len({len(value) for value in parts.values()}) != 1:
+            raise ValueError(f"{', '.join(parts)} must have the same length")
 
     def __len__(self) -> int:
         return len(self.image_ids)
@@ -43,28 +40,6 @@ def gather(features: Any, rows: npt.NDArray[np.int64]) -> Tensor:
     if not is_usable.all():
         raise TrainingError(f"the features of pair {rows[int((~is_usable).nonzero()[0])]} are not finite")
     return values
-
-
-class Side:
-    """One side of the collection, standardised: from memory where it fits, else batch by batch."""
-
-    def __init__(self, features: Any, transform: Transform, width: int, device: torch.device) -> None:
-        self._features = features
-        self._transform = transform
-        self._device = device
-        self._resident: Tensor | None = None
-        if len(features) * width * 4 <= RESIDENT_BYTES:
-            rows = np.arange(len(features), dtype=np.int64)
-            chunks = [self._read(rows[at : at + _CHUNK_ROWS]) for at in range(0, len(rows), _CHUNK_ROWS)]
-            self._resident = torch.cat(chunks)
-
-    def __getitem__(self, rows: Tensor) -> Tensor:
-        if self._resident is not None:
-            return self._resident[rows.to(self._device)]
-        return self._read(rows.numpy())
-
-    def _read(self, rows: npt.NDArray[np.int64]) -> Tensor:
-        return self._transform(gather(self._features, rows).to(self._device))
 
 
 class Identity:

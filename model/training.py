@@ -11,10 +11,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.config import RunConfig
 from model.division import fit_mixture
+from model.pairs import Pairs
 
 Floats = npt.NDArray[np.float32]
 
@@ -22,10 +23,6 @@ Floats = npt.NDArray[np.float32]
 CLEAN_ABOVE = 0.5
 # Small against any difference that means something, large against the step of a float32.
 _RANK_SHARE = 1e-3
-
-
-class TrainingError(Exception):
-    """Training cannot start or go on; the message says why and what to try."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +33,7 @@ class Phase:
     epochs: int
     fresh_networks: bool = False  # start with newly drawn weights and new optimisers
     is_surveyed: bool = True  # judge the collection before every epoch
+    is_scheduled: bool = True  # the learning rate follows the schedule; a warm-up keeps the full rate
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,10 @@ class Batch:
     """Some pairs of one subset, as network k sees them now."""
 
     rows: Tensor  # (B,) positions in the collection
-    similarity: Tensor  # (B, B), the given pairs on the diagonal
+    similarity: Tensor  # (B, B) S(v, t), the given pairs on the diagonal
     forbidden: Tensor  # (B, B), True where (i, j) is no negative
+    signed: Tensor  # (B, B) the same score in [-1, 1] before any sigmoid; a cosine is itself
+    vectors: tuple[Tensor, Tensor] | None = None  # (B, D) unit vectors of both sides, where the backbone has them
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,11 @@ class Step:
     phase: Phase
     network: int
     batches: dict[str, Batch]
+    number: int = 0  # steps this network took before, from the very start
 
 
-# judge(similarity, forbidden) -> one value, or one row of values, per pair of the batch
-Judge = Callable[[Tensor, Tensor], Tensor]
+# judge(batch) -> one value, or one row of values, per pair of the batch
+Judge = Callable[[Batch], Tensor]
 
 
 class Look(Protocol):
@@ -78,14 +79,18 @@ class Scores:
     is_clean: npt.NDArray[np.bool_]
     noise_rate: float  # estimated share of mismatched pairs
     threshold: float
+    uncertainty: Floats | None = None  # (N,) in [0, 1], high is uncertain; DECL
+    label_confidence: Floats | None = None  # (N,) in [0, 1] that the given category is right; MRL
+    predicted_label: npt.NDArray[np.int64] | None = None  # (N,) category; MRL
 
 
 class Method(ABC):
     """One paper: the answers the engine asks for, in the order it asks."""
 
-    def __init__(self, config: RunConfig, pairs: int) -> None:
+    def __init__(self, config: RunConfig, pairs: Pairs) -> None:
         self.config = config
         self.pairs = pairs
+        self.count = len(pairs)
         self.networks = config.networks
 
     @abstractmethod
@@ -98,7 +103,7 @@ class Method(ABC):
 
     def subsets(self, phase: Phase, network: int) -> dict[str, Tensor]:
         """Which pairs the network learns from in this epoch; the first subset sets its length."""
-        return {"all": torch.arange(self.pairs)}
+        return {"all": torch.arange(self.count)}
 
     @abstractmethod
     def loss(self, step: Step) -> Tensor:
@@ -108,16 +113,23 @@ class Method(ABC):
     def scores(self) -> Scores:
         """What the service stores, from what the last survey left."""
 
+    def parameters(self, network: int) -> list[nn.Parameter]:
+        """What the method itself learns with the network (MRL's centres); attributes, so they are checkpointed."""
+        return []
+
     def other(self, network: int) -> int:
         """The network that teaches this one: the other of two, or itself when alone."""
         return self.networks - 1 - network
 
     def state(self) -> dict[str, Tensor]:
-        return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
+        return {name: value.detach() for name, value in vars(self).items() if isinstance(value, Tensor)}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         for name, value in state.items():
-            setattr(self, name, value)
+            if isinstance(known := getattr(self, name), nn.Parameter):
+                known.data.copy_(value)  # in place: an optimiser holds it
+            else:
+                setattr(self, name, value)
 
 
 def divided_scores(

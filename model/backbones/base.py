@@ -1,20 +1,42 @@
-"""The contract of every backbone: features of a batch in, the (B, B) similarity matrix out."""
+"""The contract of every backbone: items of a batch in, the (B, B) similarity matrix out.
+
+Items are a tuple of tensors with one entry per image (or caption) along the first dimension, so that any part of
+them can be taken, moved or gathered without knowing what they are.
+"""
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from torch import Tensor, nn
+
+# Pooled features (features,), regions (regions,), words (tokens, lengths); encoded, whatever a backbone compares.
+Items = tuple[Tensor, ...]
 
 
 class Matcher(nn.Module):
     """Encodes both sides and compares every image with every caption."""
 
-    @abstractmethod
-    def encode(self, images: Tensor, captions: Tensor) -> tuple[Tensor, Tensor]:
-        """What `similarity` compares, one entry per image and one per caption."""
+    gives_vectors: ClassVar[bool] = False  # encoded items are one (n, D) tensor of unit vectors
 
     @abstractmethod
-    def similarity(self, images: Tensor, captions: Tensor) -> Tensor:
-        """(images, captions) matrix of S(v, t) between encoded images and encoded captions."""
+    def encode_images(self, images: Items) -> Items:
+        """What `compare` needs of every image."""
 
-    def forward(self, images: Tensor, captions: Tensor) -> Tensor:
-        return self.similarity(*self.encode(images, captions))
+    @abstractmethod
+    def encode_captions(self, captions: Items) -> Items:
+        """What `compare` needs of every caption."""
+
+    @abstractmethod
+    def compare(self, images: Items, captions: Items) -> Tensor:
+        """(images, captions, ...) raw scores between encoded images and encoded captions."""
+
+    def similarity(self, raw: Tensor) -> Tensor:
+        """(images, captions) matrix of S(v, t)."""
+        return raw
+
+    def signed(self, raw: Tensor) -> Tensor:
+        """(images, captions) matrix of the score in [-1, 1], before any sigmoid."""
+        return raw
+
+    def forward(self, images: Items, captions: Items) -> Tensor:
+        return self.similarity(self.compare(self.encode_images(images), self.encode_captions(captions)))

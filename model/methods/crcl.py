@@ -9,18 +9,20 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from model.config import CRCLConfig, RunConfig
+from model.config import RunConfig
 from model.losses import active, complementary, matching_probability
-from model.training import Look, Method, Phase, Scores, Step, divided_scores
+from model.options.crcl import CRCLConfig
+from model.pairs import Pairs
+from model.training import Batch, Look, Method, Phase, Scores, Step, divided_scores
 
 
 class CRCL(Method):
-    def __init__(self, config: RunConfig, pairs: int) -> None:
+    def __init__(self, config: RunConfig, pairs: Pairs) -> None:
         super().__init__(config, pairs)
         assert isinstance(config.method_options, CRCLConfig)
         self.options = config.method_options
-        self.labels = torch.ones(self.networks, pairs)  # y of Eq. 11, one row per network that learns with it
-        self.similarities = torch.zeros(self.networks, pairs)
+        self.labels = torch.ones(self.networks, self.count)  # y of Eq. 11, one row per network that learns with it
+        self.similarities = torch.zeros(self.networks, self.count)
         self.updates = torch.tensor(0)
 
     def phases(self) -> Iterable[Phase]:
@@ -58,6 +60,6 @@ class CRCL(Method):
         losses = [1 - self.labels[self.other(k)] for k in range(self.networks)]
         return divided_scores(losses, self.similarities.mean(dim=0), self.labels.mean(dim=0), noisy_mean=1.0)
 
-    def _judge(self, similarity: Tensor, forbidden: Tensor) -> Tensor:
-        probability = matching_probability(similarity, forbidden, self.options.temperature)
-        return torch.stack([probability, similarity.diagonal()], dim=1)
+    def _judge(self, batch: Batch) -> Tensor:
+        probability = matching_probability(batch.similarity, batch.forbidden, self.options.temperature)
+        return torch.stack([probability, batch.similarity.diagonal()], dim=1)

@@ -10,33 +10,35 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from model.config import NCRConfig, RunConfig
+from model.config import RunConfig
 from model.division import fit_mixture
 from model.losses import Negatives, predict, soft_margin, triplet
+from model.options.ncr import NCRConfig
+from model.pairs import Pairs
 from model.training import Batch, Look, Method, Phase, Scores, Step, divided_scores
 
 _WARMUP, _CLEAN, _BOTH = "warm-up", "co-training, clean pairs", "co-training, all pairs"
 
 
 class NCR(Method):
-    def __init__(self, config: RunConfig, pairs: int) -> None:
+    def __init__(self, config: RunConfig, pairs: Pairs) -> None:
         super().__init__(config, pairs)
         assert isinstance(config.method_options, NCRConfig)
         self.options = config.method_options
         self._negatives = cast(Negatives, self.options.negatives)
-        self.losses = torch.zeros(self.networks, pairs)
-        self.similarities = torch.zeros(self.networks, pairs)
-        self.confidences = torch.ones(self.networks, pairs)  # w that network k is taught with
-        self.labels = torch.ones(self.networks, pairs)  # y-hat of Eq. 8 that network k is taught with
+        self.losses = torch.zeros(self.networks, self.count)
+        self.similarities = torch.zeros(self.networks, self.count)
+        self.confidences = torch.ones(self.networks, self.count)  # w that network k is taught with
+        self.labels = torch.ones(self.networks, self.count)  # y-hat of Eq. 8 that network k is taught with
 
     def phases(self) -> Iterable[Phase]:
-        yield Phase(_WARMUP, self.options.warmup_epochs, is_surveyed=False)
+        yield Phase(_WARMUP, self.options.warmup_epochs, is_surveyed=False, is_scheduled=False)
         noisy = min(self.options.noisy_epochs, self.options.epochs)
         yield Phase(_CLEAN, self.options.epochs - noisy)
         yield Phase(_BOTH, noisy)
 
     def survey(self, phase: Phase, look: Look) -> None:
-        predictions = torch.zeros(self.networks, self.pairs)
+        predictions = torch.zeros(self.networks, self.count)
         for k in range(self.networks):
             self.losses[k], predictions[k], self.similarities[k] = look(k, self._judge).unbind(dim=1)
             values = self.losses[k].double().numpy()
@@ -73,8 +75,8 @@ class NCR(Method):
     def scores(self) -> Scores:
         return divided_scores(list(self.losses), self.similarities.mean(dim=0), self.labels.mean(dim=0))
 
-    def _judge(self, similarity: Tensor, forbidden: Tensor) -> Tensor:
-        margin = torch.full_like(similarity.diagonal(), self.options.margin)
-        loss = triplet(similarity, forbidden, margin, "mean")
-        prediction = predict(similarity, forbidden, self.options.margin)
-        return torch.stack([loss, prediction, similarity.diagonal()], dim=1)
+    def _judge(self, batch: Batch) -> Tensor:
+        margin = torch.full_like(batch.similarity.diagonal(), self.options.margin)
+        loss = triplet(batch.similarity, batch.forbidden, margin, "mean")
+        prediction = predict(batch.similarity, batch.forbidden, self.options.margin)
+        return torch.stack([loss, prediction, batch.similarity.diagonal()], dim=1)

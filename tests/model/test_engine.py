@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-import model.pairs
+import model.inputs
 from model.checkpoint import CheckpointMismatch
 from model.config import MIN_PAIRS, CRCLConfig, HeadConfig, RunConfig
 from model.engine import Engine, Pairs, Progress, Scores, Step, Stopped, TrainingError
@@ -152,7 +152,7 @@ class TestFit:
     def test_features_too_large_for_memory_give_the_same_scores(
         self, pairs: Pairs, unbroken: Scores, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(model.pairs, "RESIDENT_BYTES", 0)
+        monkeypatch.setattr(model.inputs, "RESIDENT_BYTES", 0)
         engine = Engine(pairs, CONFIG)
         engine.fit()
         np.testing.assert_allclose(engine.scores().similarity, unbroken.similarity, atol=1e-3)

@@ -125,6 +125,15 @@ class TestContract:
         assert auroc(scores.clean_confidence, noisy_collection[1]) > 0.9
 
 
+def pairs_of(count: int) -> Pairs:
+    return make_pairs(count, 0.0)[0]
+
+
+def batch_of(similarity: torch.Tensor) -> Batch:
+    size = len(similarity)
+    return Batch(torch.arange(size), similarity, torch.eye(size, dtype=torch.bool), signed=similarity)
+
+
 def survey(method: Method, columns: list[list[list[float]]]) -> None:
     """Let the method judge the collection, with the answers of both networks given."""
     phase = list(method.phases())[-1]
@@ -134,7 +143,7 @@ def survey(method: Method, columns: list[list[list[float]]]) -> None:
 class TestCRCL:
     def test_labels_follow_equation_11_and_come_from_the_other_network(self) -> None:
         """First y = p; then .8 y + .2 p: .8 * .5 + .2 * 1 = .6 and .8 * .1 + .2 * .3 = .14."""
-        method = CRCL(config_of("crcl"), 2)
+        method = CRCL(config_of("crcl"), pairs_of(2))
         survey(method, [[[0.5, 0.0], [0.1, 0.0]], [[0.9, 0.0], [0.2, 0.0]]])
         assert method.labels[1].tolist() == pytest.approx([0.5, 0.1])
         assert method.labels[0].tolist() == pytest.approx([0.9, 0.2])
@@ -142,14 +151,14 @@ class TestCRCL:
         assert method.labels[1].tolist() == pytest.approx([0.6, 0.14])
 
     def test_label_below_the_floor_teaches_nothing_directly_and_is_kept(self) -> None:
-        method = CRCL(config_of("crcl", method_options={"complementary_weight": 0.0}), 2)
+        method = CRCL(config_of("crcl", method_options={"complementary_weight": 0.0}), pairs_of(2))
         method.labels[0] = torch.tensor([0.09, 0.09])
-        batch = Batch(torch.arange(2), torch.tensor([[0.1, 0.4], [0.3, 0.2]]), torch.eye(2, dtype=torch.bool))
+        batch = batch_of(torch.tensor([[0.1, 0.4], [0.3, 0.2]]))
         assert method.loss(Step(next(iter(method.phases())), 0, {"all": batch})).item() == 0.0
         assert method.labels[0].tolist() == pytest.approx([0.09, 0.09])
 
     def test_every_piece_starts_afresh(self) -> None:
-        phases = list(CRCL(config_of("crcl", method_options={"piece_epochs": [3, 4]}), 2).phases())
+        phases = list(CRCL(config_of("crcl", method_options={"piece_epochs": [3, 4]}), pairs_of(2)).phases())
         assert [(phase.epochs, phase.fresh_networks) for phase in phases] == [
             (2, True),
             (3, False),
@@ -159,14 +168,14 @@ class TestCRCL:
 
     def test_without_freezing_a_piece_is_one_phase(self) -> None:
         options = {"piece_epochs": [3], "freeze_epochs": 0}
-        (phase,) = CRCL(config_of("crcl", method_options=options), 2).phases()
+        (phase,) = CRCL(config_of("crcl", method_options=options), pairs_of(2)).phases()
         assert phase.fresh_networks
 
 
 class TestNCR:
     def judged(self, **options: Any) -> NCR:
         """Network A finds pairs 0 and 1 clean, B pairs 0 and 2. Columns: loss, prediction, similarity."""
-        method = NCR(config_of("ncr", method_options=options), 4)
+        method = NCR(config_of("ncr", method_options=options), pairs_of(4))
         a = [[0.0, 0.9, 0.0], [0.0, 0.8, 0.0], [1.0, 0.2, 0.0], [1.0, 0.1, 0.0]]
         b = [[0.0, 0.7, 0.0], [1.0, 0.4, 0.0], [0.0, 0.6, 0.0], [1.0, 0.3, 0.0]]
         survey(method, [a, b])

@@ -1,0 +1,27 @@
+"""Options of CRCL; symbols are those of Qin et al. 2023."""
+
+from dataclasses import dataclass
+
+from model.options.base import MethodConfig, option
+
+
+@dataclass(frozen=True)
+class CRCLConfig(MethodConfig):
+    """Active complementary learning with self-refining correspondence."""
+
+    # e_1..e_m of Algorithm 1
+    piece_epochs: tuple[int, ...] = option(
+        (4, 4, 4), "Epochs of each self-refining piece; every piece starts with fresh networks.", (1, 1000)
+    )
+    # e_f of Eq. 11
+    freeze_epochs: int = option(2, "First epochs of every piece during which labels stay as they are.", (0, 100))
+    # tau of Eq. 3
+    temperature: float = option(0.05, "Temperature of the matching probabilities.", (0.001, 10.0))
+    # lambda of Eq. 8; the value is the one of the released code, the paper gives none
+    complementary_weight: float = option(5.0, "Weight of the complementary loss.", (0.0, 1000.0))
+    # beta of Eq. 10 and 11
+    momentum: float = option(0.8, "Share of the old label kept when a label is updated.", (0.0, 0.999))
+    # epsilon of Eq. 12
+    noisy_below: float = option(0.1, "Labels below this count as zero in the loss.", (0.0, 1.0))
+    # not a symbol: the released code's 5e-4 is for backbones with a recurrent text encoder
+    learning_rate: float = option(1e-3, "Learning rate of the optimiser.", (1e-7, 1.0))
