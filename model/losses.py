@@ -31,14 +31,19 @@ def triplet(similarity: Tensor, forbidden: Tensor, margin: Tensor, negatives: Ne
     return rows.sum(dim=1) + columns.sum(dim=0)
 
 
-def soft_margin(label: Tensor, margin: float, kind: str) -> Tensor:
-    """LNC Eq. 11, Psi_1 (linear), Psi_2 (exponential), Psi_3 (sin): a soft label (B,) as a margin (B,)."""
+def soft_margin(label: Tensor, margin: float, kind: str, base: float = 10.0, centre: float = 0.5) -> Tensor:
+    """LNC Eq. 11, Psi_1 to Psi_4: a soft label (B,) as a margin (B,). `base` is m of Fig. 7, `centre` is div."""
     if kind == "linear":
         return label * margin
     if kind == "exponential":
-        return (10.0**label - 1.0) / 9.0 * margin
+        return (base**label - 1.0) / (base - 1.0) * margin
     if kind == "sin":
         return (torch.sin(math.pi * label - math.pi / 2) / 2 + 0.5) * margin
+    if kind == "sigmoid":
+        # Below div = 0.4 the paper's slope is negative: the worst pairs would get the largest margins. Below 0.5
+        # it is therefore held at its value there, 10.
+        slope = max(10.0, 10.0 + 100.0 * (centre - 0.5))
+        return torch.sigmoid(slope * (label - centre)) * margin
     raise ValueError(f"unknown soft margin {kind!r}")
 
 
@@ -52,6 +57,11 @@ def predict(similarity: Tensor, forbidden: Tensor, margin: float) -> Tensor:
     anchors = max(1, round(len(clamped) * _ANCHOR_SHARE))
     tau = clamped.detach().topk(anchors).values.mean()
     return (clamped / tau.clamp(min=1e-8)).clamp(max=1.0)
+
+
+def momentum_regularisation(prediction: Tensor, target: Tensor) -> Tensor:
+    """LNC Eq. 4 before its mean: how far P (B,) went from gamma (B,), the past predictions of Eq. 5."""
+    return (prediction - target).square()
 
 
 def matching_log_probabilities(similarity: Tensor, forbidden: Tensor, temperature: float) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,8 @@ from model.options.ncr import NCRConfig
 from model.pairs import Pairs
 from model.training import Batch, Look, Method, Phase, Scores, Step, divided_scores
 
-_WARMUP, _CLEAN, _BOTH = "warm-up", "co-training, clean pairs", "co-training, all pairs"
+WARMUP = "warm-up"
+_CLEAN, _BOTH = "co-training, clean pairs", "co-training, all pairs"
 
 
 class NCR(Method):
@@ -25,33 +26,41 @@ class NCR(Method):
         super().__init__(config, pairs)
         assert isinstance(config.method_options, NCRConfig)
         self.options = config.method_options
-        self._negatives = cast(Negatives, self.options.negatives)
         self.losses = torch.zeros(self.networks, self.count)
+        self.predictions = torch.zeros(self.networks, self.count)  # P of Eq. 9
         self.similarities = torch.zeros(self.networks, self.count)
         self.confidences = torch.ones(self.networks, self.count)  # w that network k is taught with
         self.labels = torch.ones(self.networks, self.count)  # y-hat of Eq. 8 that network k is taught with
 
     def phases(self) -> Iterable[Phase]:
-        yield Phase(_WARMUP, self.options.warmup_epochs, is_surveyed=False, is_scheduled=False)
+        yield Phase(WARMUP, self.options.warmup_epochs, is_surveyed=False, is_scheduled=False)
         noisy = min(self.options.noisy_epochs, self.options.epochs)
         yield Phase(_CLEAN, self.options.epochs - noisy)
         yield Phase(_BOTH, noisy)
 
     def survey(self, phase: Phase, look: Look) -> None:
-        predictions = torch.zeros(self.networks, self.count)
         for k in range(self.networks):
-            self.losses[k], predictions[k], self.similarities[k] = look(k, self._judge).unbind(dim=1)
+            self.losses[k], self.predictions[k], self.similarities[k] = look(k, self._judge).unbind(dim=1)
             values = self.losses[k].double().numpy()
             confidence = fit_mixture(values).confidence(values)  # Eq. 1 and 3
             self.confidences[self.other(k)] = torch.from_numpy(confidence)
+        self.labels = self.rectified()
+
+    def rectified(self) -> Tensor:
+        """Eq. 8, y^c = 1: (networks, N). Without co-divide or co-rectify (Table 8), what is left of it."""
+        agreed = self.predictions.mean(dim=0).expand_as(self.predictions)
+        if not self.options.is_divided:
+            return agreed.clone() if self.options.is_rectified else torch.ones_like(agreed)
         is_clean = self.confidences > self.options.clean_above
-        # Eq. 8, y^c = 1. Predicted over whole batches: the released code predicts inside the clean and the noisy
-        # subset apart, which scales the best tenth of the noisy one up to 1 as well.
-        clean = self.confidences + (1 - self.confidences) * predictions
-        self.labels = torch.where(is_clean, clean, predictions.mean(dim=0))
+        if not self.options.is_rectified:
+            return is_clean.float()
+        # Predicted over whole batches: the released code predicts inside the clean and the noisy subset apart,
+        # which scales the best tenth of the noisy one up to 1 as well.
+        clean = self.confidences + (1 - self.confidences) * self.predictions
+        return torch.where(is_clean, clean, agreed)
 
     def subsets(self, phase: Phase, network: int) -> dict[str, Tensor]:
-        if phase.name == _WARMUP:
+        if phase.name == WARMUP or not self.options.is_divided:
             return super().subsets(phase, network)
         is_clean = self.confidences[network] > self.options.clean_above
         clean, noisy = is_clean.nonzero().flatten(), (~is_clean).nonzero().flatten()
@@ -59,24 +68,31 @@ class NCR(Method):
         return {"clean": clean} if phase.name == _CLEAN and len(clean) else {"clean": clean, "noisy": noisy}
 
     def loss(self, step: Step) -> Tensor:
-        if step.phase.name == _WARMUP:
-            batch = step.batches["all"]
-            margin = torch.full_like(batch.similarity.diagonal(), self.options.margin)
-            return triplet(batch.similarity, batch.forbidden, margin, "mean").sum()  # Eq. 2, as a mean
+        if step.phase.name == WARMUP:
+            return self.warmup(step.batches["all"], step.network).sum()
         # One step on both subsets together, as the loss of the paper; the released code steps twice.
         return torch.stack([self._soft(batch, step.network) for batch in step.batches.values()]).sum()
 
+    def warmup(self, batch: Batch, network: int) -> Tensor:
+        """Eq. 2, one value per pair."""
+        return self._triplet(batch, cast(Negatives, self.options.warmup_negatives))
+
     def _soft(self, batch: Batch, network: int) -> Tensor:
         """Eq. 10 with the margins of Eq. 11."""
+        options = self.options
         label = self.labels[network][batch.rows].to(batch.similarity.device)
-        margin = soft_margin(label, self.options.margin, self.options.soft_margin)
-        return triplet(batch.similarity, batch.forbidden, margin, self._negatives).sum()
+        centre = float(self.labels[network].mean())
+        margin = soft_margin(label, options.margin, options.soft_margin, options.margin_base, centre)
+        return triplet(batch.similarity, batch.forbidden, margin, cast(Negatives, options.negatives)).sum()
 
     def scores(self) -> Scores:
         return divided_scores(list(self.losses), self.similarities.mean(dim=0), self.labels.mean(dim=0))
 
     def _judge(self, batch: Batch) -> Tensor:
-        margin = torch.full_like(batch.similarity.diagonal(), self.options.margin)
-        loss = triplet(batch.similarity, batch.forbidden, margin, "mean")
+        loss = self._triplet(batch, "mean")
         prediction = predict(batch.similarity, batch.forbidden, self.options.margin)
         return torch.stack([loss, prediction, batch.similarity.diagonal()], dim=1)
+
+    def _triplet(self, batch: Batch, negatives: Negatives) -> Tensor:
+        margin = torch.full_like(batch.similarity.diagonal(), self.options.margin)
+        return triplet(batch.similarity, batch.forbidden, margin, negatives)

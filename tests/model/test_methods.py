@@ -11,7 +11,6 @@ from model.config import METHOD_CONFIGS, MIN_PAIRS, RunConfig, parse_run_config
 from model.engine import Engine, Pairs, Scores, Step, Stopped
 from model.methods import METHODS
 from model.methods.crcl import CRCL
-from model.methods.ncr import NCR
 from model.metrics import auroc, detection
 from model.training import Batch, Method, divided_scores
 from tests.model.collections import make_pairs
@@ -170,48 +169,6 @@ class TestCRCL:
         options = {"piece_epochs": [3], "freeze_epochs": 0}
         (phase,) = CRCL(config_of("crcl", method_options=options), pairs_of(2)).phases()
         assert phase.fresh_networks
-
-
-class TestNCR:
-    def judged(self, **options: Any) -> NCR:
-        """Network A finds pairs 0 and 1 clean, B pairs 0 and 2. Columns: loss, prediction, similarity."""
-        method = NCR(config_of("ncr", method_options=options), pairs_of(4))
-        a = [[0.0, 0.9, 0.0], [0.0, 0.8, 0.0], [1.0, 0.2, 0.0], [1.0, 0.1, 0.0]]
-        b = [[0.0, 0.7, 0.0], [1.0, 0.4, 0.0], [0.0, 0.6, 0.0], [1.0, 0.3, 0.0]]
-        survey(method, [a, b])
-        return method
-
-    def test_each_network_is_divided_by_the_other(self) -> None:
-        method = self.judged()
-        training = list(method.phases())[1]
-        assert method.subsets(training, 0)["clean"].tolist() == [0, 2]
-        assert method.subsets(training, 1)["clean"].tolist() == [0, 1]
-
-    def test_labels_follow_equation_8(self) -> None:
-        """Clean: w + (1 - w) P with w all but 1; noisy: the mean of both networks' P."""
-        labels = self.judged().labels
-        assert labels[0].tolist() == pytest.approx([1.0, 0.6, 1.0, 0.2], abs=1e-3)
-        assert labels[1].tolist() == pytest.approx([1.0, 1.0, 0.4, 0.2], abs=1e-3)
-
-    def test_noisy_subset_joins_in_the_last_epochs(self) -> None:
-        method = self.judged(epochs=5, noisy_epochs=2)
-        warmup, clean, both = method.phases()
-        assert (warmup.epochs, clean.epochs, both.epochs) == (2, 3, 2)
-        assert list(method.subsets(warmup, 0)) == ["all"]
-        assert list(method.subsets(clean, 0)) == ["clean"]
-        assert method.subsets(both, 0)["noisy"].tolist() == [1, 3]
-
-    def test_without_a_clean_pair_the_noisy_ones_go_on(self) -> None:
-        method = self.judged()
-        method.confidences[:] = 0.0
-        subsets = method.subsets(list(method.phases())[1], 0)
-        assert len(subsets["clean"]) == 0
-        assert len(subsets["noisy"]) == 4
-
-    @pytest.mark.parametrize("options", [{"noisy_epochs": 4}, {"negatives": "hardest"}, {"soft_margin": "sin"}])
-    def test_other_settings_train_too(self, options: dict[str, object]) -> None:
-        pairs, _ = make_pairs(200, 0.4)
-        assert_valid(fitted(pairs, config_of("ncr", method_options=options)), 200)
 
 
 class TestDividedScores:
