@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.mixture import GaussianMixture
 
-from model.division import fit_mixture
+from model.division import Mixture, fit, fit_mixture
+from model.division_beta import BetaMixture
 
 
 def two_groups(seed: int, clean: int = 3000, noisy: int = 2000, gap: float = 2.0) -> np.ndarray:
@@ -72,8 +73,50 @@ class TestFitMixture:
         with pytest.raises(ValueError, match="non-empty"):
             fit_mixture([])
 
+    def test_losses_all_at_the_noisy_mean_are_all_noisy(self) -> None:
+        losses = np.ones(64)
+        assert fit_mixture(losses, noisy_mean=1.0).confidence(losses).tolist() == [0.0] * 64
+
+    def test_equal_losses_below_the_noisy_mean_are_all_clean(self) -> None:
+        losses = np.full(64, 0.2)
+        assert fit_mixture(losses, noisy_mean=1.0).confidence(losses).tolist() == [1.0] * 64
+
+    def test_agrees_with_the_papers_settings_on_which_pairs_are_clean(self) -> None:
+        """NCR's own GaussianMixture settings; their reg_covar widens both components by what we bound them with."""
+        losses = two_groups(8)
+        scaled = (losses - losses.min()) / np.ptp(losses)
+        oracle = GaussianMixture(2, max_iter=10, tol=1e-2, reg_covar=5e-4, random_state=0).fit(scaled[:, None])
+        expected = oracle.predict_proba(scaled[:, None])[:, int(np.argmin(oracle.means_))]
+        agrees = (fit_mixture(losses).confidence(losses) > 0.5) == (expected > 0.5)
+        assert agrees.mean() > 0.999
+
+
+class TestFit:
+    def test_kind_chooses_the_mixture(self) -> None:
+        losses = two_groups(9)
+        assert fit(losses) == fit_mixture(losses)
+        assert isinstance(fit(losses, "gaussian", noisy_mean=10.0), Mixture)
+        assert isinstance(fit(losses, "beta"), BetaMixture)
+
+    def test_unknown_kind_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="gaussian, beta"):
+            fit([0.0, 1.0], "gamma")
+
 
 class TestConfidence:
+    def test_is_the_posterior_of_bayes(self) -> None:
+        """Weights 1/4, 3/4, means 0, 2, unit variances, at 1: the densities are equal, so 1/4. At 0 the odds are
+        (1/4 : 3/4) * e^2, so e^2 / (e^2 + 3)."""
+        mixture = Mixture((0.25, 0.75), (0.0, 2.0), (1.0, 1.0))
+        assert mixture.confidence([1.0, 0.0]).tolist() == pytest.approx([0.25, np.e**2 / (np.e**2 + 3)])
+
+    def test_does_not_depend_on_what_else_is_asked(self) -> None:
+        # More than one block, with a short last one.
+        losses = np.random.default_rng(0).normal(size=70_001)
+        mixture = fit_mixture(losses)
+        every = mixture.confidence(losses)
+        assert every[[0, 32_768, 70_000]].tolist() == mixture.confidence(losses[[0, 32_768, 70_000]]).tolist()
+
     @settings(max_examples=60, deadline=None)
     @given(
         st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=200),
