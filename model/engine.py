@@ -3,7 +3,6 @@
 It knows no method by name; what is learned from which pairs is asked of the Method (model/training.py).
 """
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from model.methods import METHODS
 from model.networks import Networks
 from model.pairs import Pairs
 from model.parallel import Fleet
+from model.schedule import rate_share
 from model.training import Batch, Judge, Method, Phase, Scores, Step
 
 __all__ = ["Batch", "Engine", "Method", "Pairs", "Phase", "Progress", "Scores", "Step", "Stopped", "TrainingError"]
@@ -29,6 +29,8 @@ __all__ = ["Batch", "Engine", "Method", "Pairs", "Phase", "Progress", "Scores", 
 _POLL_BATCHES = 8
 # Keeps the draws of the closing survey apart from those before the epochs.
 _CLOSING_SEED = 7919
+# Spread of the similarities in a batch below which a network tells nothing apart; untrained ones have about .05.
+_LEAST_SPREAD = 1e-4
 
 
 class Stopped(Exception):
@@ -135,7 +137,7 @@ class Engine:
     def _epoch(self, phase: Phase, epoch: int) -> None:
         if epoch == 0 and phase.fresh_networks and self._done > 0:
             self._networks.renew()
-        self._networks.set_rate(self._rate_share())
+        self._networks.set_rate(rate_share(self.config, self._plan, self._done))
         self._report(phase, 0.0)
         if phase.is_surveyed:
             self._survey(phase, self.config.seed + self._done, draws=1)
@@ -147,19 +149,7 @@ class Engine:
             for k, (steps, streams) in enumerate(learners):
                 if step < steps:
                     self._step(phase, k, {name: next(stream) for name, stream in streams.items()})
-
-    def _rate_share(self) -> float:
-        """The schedule's share of the learning rate for this epoch; it starts anew with fresh networks."""
-        begins = [at for at, (phase, epoch) in enumerate(self._plan) if phase.fresh_networks and epoch == 0]
-        start = max((at for at in begins if at <= self._done), default=0)
-        end = min((at for at in begins if at > self._done), default=len(self._plan))
-        scheduled = [phase.is_scheduled for phase, _ in self._plan]
-        past, total = sum(scheduled[start : self._done]), sum(scheduled[start:end])
-        if self.config.schedule == "constant" or not scheduled[self._done]:
-            return 1.0
-        if self.config.schedule == "step":
-            return float(0.1 ** (past // self.config.schedule_epochs))
-        return 0.5 * (1 + math.cos(math.pi * past / total))
+        self._refuse_collapse(phase)
 
     def _learner(self, phase: Phase, k: int) -> tuple[int, dict[str, Iterator[Tensor]]]:
         """How many steps network k takes in this epoch, and the batches of every subset that is not empty."""
@@ -184,6 +174,16 @@ class Engine:
                 f"{'AB'[k]}; try a smaller learning_rate, and check the features for extreme values"
             )
         self._networks.step(k, loss)
+
+    def _refuse_collapse(self, phase: Phase) -> None:
+        """A hinge with hard negatives can end where every score is the same: its loss stays at the margin."""
+        for k in range(self.config.networks):
+            if self._networks.spread(k, self._batch_size) < _LEAST_SPREAD:
+                raise TrainingError(
+                    f"network {'AB'[k]} collapsed in epoch {self._done + 1} ({phase.name}): it finds every caption "
+                    "equally similar to every image, so its loss stays at the margin; try negatives=mean, a smaller "
+                    "learning_rate or a longer warm-up, and check that the features differ from pair to pair"
+                )
 
     def _survey(self, phase: Phase, seed: int, draws: int) -> None:
         """Both networks are judged on the same batches, so that only they differ."""

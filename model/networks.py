@@ -109,19 +109,11 @@ class Networks:
         order = torch.randperm(self._count, generator=generator)
         # The last batch is filled from the start: every pair meets the same number of negatives.
         order = torch.cat([order, order[: -self._count % size]])
-        network = self._networks[k].eval()
         batches = torch.split(order, size)
         found: dict[int, Tensor] = {}
-        with torch.inference_mode():
-            for number in range(self._fleet.rank, len(batches), self._fleet.size):
-                poll()
-                rows = batches[number]
-                images, captions = (side[rows] for side in self._sides)
-                with self._precision():
-                    encoded = network.encode_images(images), network.encode_captions(captions)
-                    raw = network.compare(*encoded)
-                vectors = (encoded[0][0].float(), encoded[1][0].float()) if network.gives_vectors else None
-                found[number] = judge(self._batch(network, rows, raw.float(), vectors)).float().cpu()
+        for number in range(self._fleet.rank, len(batches), self._fleet.size):
+            poll()
+            found[number] = self._judged(k, judge, batches[number]).cpu()
         some = next(iter(found.values()))
         values = torch.zeros(len(order), *some.shape[1:])
         for number, value in found.items():
@@ -130,6 +122,19 @@ class Networks:
         out = torch.empty_like(values)
         out[order[: self._count]] = values
         return out
+
+    def spread(self, k: int, size: int) -> float:
+        """How much network k's scores of one batch differ, along the images or the captions: the smaller of both.
+
+        Where all content is the same there is nothing to tell apart, and the answer is 1.
+        """
+        rows = torch.linspace(0, self._count - 1, size).long()
+
+        def judge(batch: Batch) -> Tensor:
+            along = [batch.similarity.std(dim=side, correction=0).mean() for side in (0, 1)]
+            return torch.ones(1) if batch.forbidden.all() else torch.stack(along).amin(dim=0, keepdim=True)
+
+        return float(self._judged(k, judge, rows))
 
     def similarities(self, images: Any, captions: Any) -> npt.NDArray[np.float32]:
         """(images, captions) matrix of the mean similarity, for features (or words) from anywhere."""
@@ -166,6 +171,16 @@ class Networks:
         torch.set_rng_state(state["torch_rng"])
         if state["cuda_rng"] is not None and self._device.type == "cuda":
             torch.cuda.set_rng_state(state["cuda_rng"], self._device)
+
+    def _judged(self, k: int, judge: Judge, rows: Tensor) -> Tensor:
+        network = self._networks[k].eval()
+        with torch.inference_mode():
+            images, captions = (side[rows] for side in self._sides)
+            with self._precision():
+                encoded = network.encode_images(images), network.encode_captions(captions)
+                raw = network.compare(*encoded)
+            vectors = (encoded[0][0].float(), encoded[1][0].float()) if network.gives_vectors else None
+            return judge(self._batch(network, rows, raw.float(), vectors)).float()
 
     def _batch(self, network: Matcher, rows: Tensor, raw: Tensor, vectors: tuple[Tensor, Tensor] | None) -> Batch:
         return Batch(rows, network.similarity(raw), self._identity.forbidden(rows), network.signed(raw), vectors)

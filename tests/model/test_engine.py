@@ -15,6 +15,7 @@ from model.config import MIN_PAIRS, CRCLConfig, HeadConfig, RunConfig
 from model.engine import Engine, Pairs, Progress, Scores, Step, Stopped, TrainingError
 from model.methods import METHODS
 from model.methods.crcl import CRCL
+from model.options.ncr import NCRConfig
 from tests.model.collections import make_pairs
 
 CONFIG = RunConfig(
@@ -171,6 +172,37 @@ class TestFit:
         monkeypatch.setitem(METHODS, "crcl", Diverging)
         with pytest.raises(TrainingError, match=r"epoch 1 .*network B.*learning_rate"):
             Engine(pairs, CONFIG).fit()
+
+    def test_collapsed_network_ends_with_a_reason(self) -> None:
+        """Captions that are all alike: no network can tell one from the other."""
+        pairs, _ = make_pairs(200, 0.0)
+        alike = replace(pairs, captions=np.ones_like(pairs.captions))
+        with pytest.raises(TrainingError, match=r"network A collapsed in epoch 1 .*negatives=mean"):
+            Engine(alike, CONFIG).fit()
+
+    def test_hinge_pulled_to_one_point_ends_with_a_reason(self) -> None:
+        """Hardest negatives, noisy pairs and too high a rate end where every score is the same: the loss is 2 alpha."""
+        pairs, _ = make_pairs(400, 0.4)
+        options = NCRConfig(negatives="hardest", warmup_epochs=1, epochs=20, noisy_epochs=20, learning_rate=0.03)
+        config = replace(CONFIG, method="ncr", weight_decay=1.0, method_options=options)
+        with pytest.raises(TrainingError, match="collapsed"):
+            Engine(pairs, config).fit()
+
+    @pytest.mark.parametrize("optimiser", ["adamw", "adam"])
+    def test_optimisers_and_schedules_change_the_training(self, pairs: Pairs, unbroken: Scores, optimiser: str) -> None:
+        engine = Engine(pairs, replace(CONFIG, optimiser=optimiser, schedule="cosine"))
+        engine.fit()
+        assert not np.array_equal(engine.scores().similarity, unbroken.similarity)
+
+    def test_resumes_in_the_middle_of_a_schedule(self, pairs: Pairs, tmp_path: Path) -> None:
+        config = replace(CONFIG, schedule="cosine")
+        straight = Engine(pairs, config)
+        straight.fit()
+        with pytest.raises(Stopped):
+            Engine(pairs, config, tmp_path, should_stop=Clock(15)).fit()
+        resumed = Engine(pairs, config, tmp_path)
+        resumed.fit()
+        assert_same(resumed.scores(), straight.scores())
 
 
 class TestEngine:
