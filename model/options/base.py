@@ -36,10 +36,14 @@ class MethodConfig(Options):
     """What every method has."""
 
     needs_vectors: ClassVar[bool] = False  # compares embeddings, not only similarities
-    needs_labels: ClassVar[bool] = False  # cannot do without a category per pair
 
     # not a symbol: what suits the head backbone; others scale it by their learning_rate_factor
     learning_rate: float = option(1e-3, "Learning rate of the optimiser.", (1e-7, 1.0))
+
+    @property
+    def needs_labels(self) -> bool:
+        """Cannot do without a category per pair."""
+        return False
 
 
 def validate(config: object) -> None:
