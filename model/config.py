@@ -14,6 +14,7 @@ from model.options.backbones import BackboneConfig, HeadConfig
 from model.options.base import ConfigError as ConfigError
 from model.options.base import MethodConfig, option, validate
 from model.options.crcl import CRCLConfig
+from model.options.mrl import MRLConfig
 from model.options.ncr import NCRConfig
 
 # Below this a mixture over per-pair losses and a batch of negatives mean nothing.
@@ -21,7 +22,7 @@ MIN_PAIRS = 64
 
 Config = TypeVar("Config")
 
-METHOD_CONFIGS: dict[str, type[MethodConfig]] = {"crcl": CRCLConfig, "ncr": NCRConfig}
+METHOD_CONFIGS: dict[str, type[MethodConfig]] = {"crcl": CRCLConfig, "ncr": NCRConfig, "mrl": MRLConfig}
 BACKBONE_CONFIGS: dict[str, type[BackboneConfig]] = {"head": HeadConfig}
 ENCODERS = ("lite",)
 

@@ -20,6 +20,8 @@ FLICKR8K = Path(__file__).parents[3] / "shared" / "data" / "flickr8k"
 
 
 def config_of(method: str, **options: Any) -> RunConfig:
+    if METHOD_CONFIGS[method]().needs_labels:  # these collections have none
+        options.setdefault("method_options", {"clusters": 16})
     return parse_run_config({"method": method, "batch_size": 64, "backbone_options": SMALL, **options})
 
 
