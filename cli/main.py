@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from cli import clean, demo, export, keys, migrate, run, serve, status, upload, worker
+from cli import bench, clean, demo, export, keys, migrate, run, serve, status, upload, worker
 from cli.output import complain
 from cli.stack import StackError
 from service.client import ApiProblem
@@ -28,6 +28,7 @@ app.command("export")(export.export)
 app.command("worker")(worker.worker)
 app.command("migrate")(migrate.migrate)
 app.add_typer(keys.app, name="keys")
+app.add_typer(bench.app, name="bench")
 
 
 def main() -> None:
