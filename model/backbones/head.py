@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from model.backbones.base import Items, Matcher
+from model.backbones.dropout import Dropout
 from model.options.backbones import HeadConfig
 
 
@@ -34,9 +35,9 @@ class Head(Matcher):
 
 def _projection(options: HeadConfig, size: int) -> nn.Sequential:
     return nn.Sequential(
-        nn.Dropout(options.dropout),
+        Dropout(options.dropout),
         nn.Linear(size, options.hidden_size),
         nn.ReLU(),
-        nn.Dropout(options.dropout),
+        Dropout(options.dropout),
         nn.Linear(options.hidden_size, options.output_size),
     )

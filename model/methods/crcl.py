@@ -48,10 +48,11 @@ class CRCL(Method):
         label = self.labels[step.network][batch.rows].to(batch.similarity.device)
         # Eq. 12. The zero is used here and not written back (the released code does): a label may recover.
         label = label.masked_fill(label < self.options.noisy_below, 0.0)
-        temperature = self.options.temperature
-        direct = label * active(batch.similarity, batch.forbidden, temperature)
-        indirect = complementary(batch.similarity, batch.forbidden, temperature, q=1 - label)
-        return (direct + self.options.complementary_weight * indirect).mean()  # Eq. 8 and 9
+        q = 1 - label if self.options.recast_q else torch.full_like(label, self.options.q)
+        direct = label * active(batch.similarity, batch.forbidden, self.options.temperature)
+        indirect = complementary(batch.similarity, batch.forbidden, self.options.temperature, q)
+        # Eq. 8 and 9
+        return (self.options.active_weight * direct + self.options.complementary_weight * indirect).mean()
 
     def scores(self) -> Scores:
         # What is divided is the loss 1 - y. It is bounded, so its mixture has no long tail of clean pairs to

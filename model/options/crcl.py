@@ -19,6 +19,11 @@ class CRCLConfig(MethodConfig):
     temperature: float = option(0.05, "Temperature of the matching probabilities.", (0.001, 10.0))
     # lambda of Eq. 8; the value is the one of the released code, the paper gives none
     complementary_weight: float = option(5.0, "Weight of the complementary loss.", (0.0, 1000.0))
+    # not a symbol: 0 leaves the complementary loss alone (the L_cr and L_r rows of Table 4)
+    active_weight: float = option(1.0, "Weight of the active loss.", (0.0, 1000.0))
+    # q of Eq. 6: 1 is noise tolerant (Lemma 1), 0 is the plain complementary loss
+    recast_q: bool = option(True, "Set q of every pair to 1 minus its label, as Eq. 8 does.")
+    q: float = option(1.0, "The same q for all pairs, used when recast_q is false.", (0.0, 1.0))
     # beta of Eq. 10 and 11
     momentum: float = option(0.8, "Share of the old label kept when a label is updated.", (0.0, 0.999))
     # epsilon of Eq. 12

@@ -147,6 +147,25 @@ class TestComplementary:
     def test_batch_of_one_is_zero(self) -> None:
         assert complementary(torch.tensor([[0.3]]), alone(1), 0.05, q=torch.ones(1)).tolist() == [0.0]
 
+    @staticmethod
+    def summed_over_all_pairings(seed: int, q: float) -> float:
+        """Every image is paired once with every caption: what uniform noise gives on average (Lemma 1)."""
+        size = 6
+        similarity = torch.randn(size, size, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+        power = torch.full((size,), q, dtype=torch.float64)
+        turned = [similarity.roll(shift, dims=1) for shift in range(size)]
+        return float(sum(complementary(one, alone(size), 0.5, power).sum() for one in turned))
+
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_q_of_one_is_noise_tolerant(self, seed: int) -> None:
+        """A row's shares sum to N - 1 over all choices of its pair: 2 N (N - 1) = 60, whatever was learned, so
+        uniform mismatches only scale the risk and cannot move its minimum."""
+        assert self.summed_over_all_pairings(seed, q=1.0) == pytest.approx(60.0)
+
+    def test_smaller_q_is_not(self) -> None:
+        first, second = (self.summed_over_all_pairings(seed, q=0.0) for seed in (0, 1))
+        assert abs(first - second) > 0.1
+
 
 LABEL = torch.tensor([0.1, 0.7, 0.9], dtype=torch.float64)
 FUNCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {

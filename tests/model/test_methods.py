@@ -9,6 +9,7 @@ import torch
 
 from model.config import METHOD_CONFIGS, MIN_PAIRS, RunConfig, parse_run_config
 from model.engine import Engine, Pairs, Scores, Step, Stopped
+from model.losses import complementary
 from model.methods import METHODS
 from model.methods.crcl import CRCL
 from model.metrics import auroc, detection
@@ -157,6 +158,17 @@ class TestCRCL:
         batch = batch_of(torch.tensor([[0.1, 0.4], [0.3, 0.2]]))
         assert method.loss(Step(next(iter(method.phases())), 0, {"all": batch})).item() == 0.0
         assert method.labels[0].tolist() == pytest.approx([0.09, 0.09])
+
+    @pytest.mark.parametrize("q", [0.0, 1.0])
+    def test_fixed_q_gives_the_rows_of_table_4(self, q: float) -> None:
+        """Without the active part and with one q for all, the loss is lambda times Eq. 6 and labels do not matter."""
+        options = {"active_weight": 0.0, "recast_q": False, "q": q, "complementary_weight": 2.0}
+        method = CRCL(config_of("crcl", method_options=options), pairs_of(2))
+        method.labels[0] = torch.tensor([0.3, 0.9])
+        batch = batch_of(torch.tensor([[0.1, 0.4], [0.3, 0.2]]))
+        expected = 2.0 * complementary(batch.similarity, batch.forbidden, 0.05, torch.full((2,), q)).mean()
+        found = method.loss(Step(next(iter(method.phases())), 0, {"all": batch}))
+        assert found.item() == pytest.approx(expected.item())
 
     def test_every_piece_starts_afresh(self) -> None:
         phases = list(CRCL(config_of("crcl", method_options={"piece_epochs": [3, 4]}), pairs_of(2)).phases())
