@@ -14,15 +14,24 @@ from model.options.backbones import BackboneConfig, HeadConfig
 from model.options.base import ConfigError as ConfigError
 from model.options.base import MethodConfig, option, validate
 from model.options.crcl import CRCLConfig
+from model.options.decl import DECLConfig
 from model.options.mrl import MRLConfig
 from model.options.ncr import NCRConfig
+from model.options.triplet import FilterConfig, TripletConfig
 
 # Below this a mixture over per-pair losses and a batch of negatives mean nothing.
 MIN_PAIRS = 64
 
 Config = TypeVar("Config")
 
-METHOD_CONFIGS: dict[str, type[MethodConfig]] = {"crcl": CRCLConfig, "ncr": NCRConfig, "mrl": MRLConfig}
+METHOD_CONFIGS: dict[str, type[MethodConfig]] = {
+    "crcl": CRCLConfig,
+    "ncr": NCRConfig,
+    "mrl": MRLConfig,
+    "decl": DECLConfig,
+    "triplet": TripletConfig,
+    "filter-then-train": FilterConfig,
+}
 BACKBONE_CONFIGS: dict[str, type[BackboneConfig]] = {"head": HeadConfig}
 ENCODERS = ("lite",)
 
