@@ -5,6 +5,8 @@ A table of hours survives an interruption: what the file already holds is not ru
 
 import json
 import multiprocessing
+import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -106,7 +108,7 @@ class Runner:
     def _together(self, waiting: dict[int, Cell], results: dict[int, Result]) -> None:
         spawn = multiprocessing.get_context("spawn")
         jobs = min(self._jobs, len(waiting))
-        pool = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=torch.set_num_threads, initargs=(1,))
+        pool = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_start_process)
         try:
             running = {
                 pool.submit(measure, cell, self._folder, with_retrieval=self._retrieval, device=self._device): number
@@ -131,6 +133,19 @@ class Runner:
         left = self._total - finished - share
         eta = (time.monotonic() - self._began) / done * left if done > 0 and left > 0 else None
         self._on_event(Event(finished, self._total, share, message, eta))
+
+
+def _start_process() -> None:
+    torch.set_num_threads(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A process of the pool would wait for work for ever where the one that started it was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
 
 
 def _key(identity: Result) -> tuple[object, ...]:
