@@ -10,13 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, cast
 
-from model.options.backbones import BackboneConfig, HeadConfig
+from model.options.backbones import (
+    BackboneConfig,
+    GatedConfig,
+    HeadConfig,
+    SAFConfig,
+    SCANConfig,
+    SGRAFConfig,
+    SGRConfig,
+    VSEInfinityConfig,
+)
 from model.options.base import ConfigError as ConfigError
 from model.options.base import MethodConfig, option, validate
 from model.options.crcl import CRCLConfig
 from model.options.decl import DECLConfig
 from model.options.mrl import MRLConfig
-from model.options.ncr import NCRConfig
+from model.options.ncr import LNCConfig, NCRConfig
 from model.options.triplet import FilterConfig, TripletConfig
 
 # Below this a mixture over per-pair losses and a batch of negatives mean nothing.
@@ -27,12 +36,21 @@ Config = TypeVar("Config")
 METHOD_CONFIGS: dict[str, type[MethodConfig]] = {
     "crcl": CRCLConfig,
     "ncr": NCRConfig,
-    "mrl": MRLConfig,
+    "lnc": LNCConfig,
     "decl": DECLConfig,
+    "mrl": MRLConfig,
     "triplet": TripletConfig,
     "filter-then-train": FilterConfig,
 }
-BACKBONE_CONFIGS: dict[str, type[BackboneConfig]] = {"head": HeadConfig}
+BACKBONE_CONFIGS: dict[str, type[BackboneConfig]] = {
+    "head": HeadConfig,
+    "vse_infinity": VSEInfinityConfig,
+    "scan": SCANConfig,
+    "sgr": SGRConfig,
+    "saf": SAFConfig,
+    "sgraf": SGRAFConfig,
+    "gated": GatedConfig,
+}
 ENCODERS = ("lite",)
 
 

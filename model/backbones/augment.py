@@ -1,0 +1,28 @@
+"""Random changes of a batch while training. What comes in is never written to: it may be the collection itself."""
+
+import torch
+from torch import Tensor
+
+from model.words import END, UNKNOWN
+
+
+def drop_regions(regions: Tensor, share: float) -> Tensor:
+    """A random choice of each image's regions (n, R, D), on average without this share of them.
+
+    How many are kept is drawn once per batch, up to all: a pooling over positions that never met the last ones
+    while training would not know what to do with them afterwards.
+    """
+    count = regions.shape[1]
+    dropped = min(count - 1, int(torch.rand(()) * 2 * share * (count + 1)))
+    if dropped <= 0:
+        return regions
+    chosen = torch.rand(regions.shape[:2], device=regions.device).argsort(dim=1)[:, dropped:]
+    return regions[torch.arange(len(regions), device=regions.device)[:, None], chosen]
+
+
+def drop_words(tokens: Tensor, share: float) -> Tensor:
+    """Tokens (n, L) with this share of the words unknown; padding, start and end stay."""
+    if share == 0:
+        return tokens
+    is_dropped = (torch.rand(tokens.shape, device=tokens.device) < share) & (tokens > END)
+    return tokens.masked_fill(is_dropped, UNKNOWN)
