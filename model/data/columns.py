@@ -1,8 +1,9 @@
-"""Which column holds the URL, which the caption, and is the first row a header: guessed from sample rows.
+"""Which column holds the URL, the caption, the label, and is the first row a header: guessed from sample rows.
 
 The names are those people use in this field; what the caller says always wins over a guess.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,12 @@ from model.data.rows import FileError, is_url
 
 URL_NAMES = frozenset({"url", "image_url", "filepath", "image_path"})
 CAPTION_NAMES = frozenset({"caption", "text", "title"})
+LABEL_NAMES = frozenset({"label", "category", "class"})
+LABEL_LIST_NAMES = frozenset({"labels"})  # several with commas between them: the first counts
+# The labels subset of Conceptual Captions: caption, URL, labels, machine ids, confidences; the last three are lists.
+_SUBSET_COLUMNS, _SUBSET_LABELS = 5, 2
+_MACHINE_ID = re.compile(r"/[mg]/\w+")
+_SHARE = re.compile(r"[01]?\.?\d+(?:[eE]-?\d+)?")
 
 Column = int | str | None
 Row = Sequence[str]
@@ -22,12 +29,16 @@ class Layout:
     url: int
     caption: int
     header: tuple[str, ...] | None
+    label: int | None = None
+    is_label_list: bool = False
 
 
-def choose(sample: Sequence[Row], url: Column, caption: Column, header: bool | None, allow_paths: bool) -> Layout:
+def choose(
+    sample: Sequence[Row], url: Column, caption: Column, label: Column, header: bool | None, allow_paths: bool
+) -> Layout:
     """The layout of a table from its first rows; FileError where there is none, with what to do about it."""
-    url, caption = _number(url), _number(caption)
-    if header is None and (isinstance(url, str) or isinstance(caption, str)):
+    url, caption, label = _number(url), _number(caption), _number(label)
+    if header is None and any(isinstance(column, str) for column in (url, caption, label)):
         header = True  # a column given by its name needs the row of names
     columns = _width(sample)
     body = [row for row in sample[1:] if len(row) == columns]
@@ -43,7 +54,13 @@ def choose(sample: Sequence[Row], url: Column, caption: Column, header: bool | N
         fixed_caption = _caption_column(body, names, columns, url_index)
     if fixed_caption == url_index:
         raise FileError("same_column", f"Column {url_index} cannot be both the URL and the caption.")
-    return Layout(columns, url_index, fixed_caption, names)
+    fixed_label = _resolve(label, names, columns, LABEL_NAMES)
+    if fixed_label in (url_index, fixed_caption):
+        raise FileError("same_column", f"Column {fixed_label} cannot be the label as well.")
+    is_list = False
+    if fixed_label is None:
+        fixed_label, is_list = _label_column(body, names, {url_index, fixed_caption})
+    return Layout(columns, url_index, fixed_caption, names, fixed_label, is_list)
 
 
 def _number(column: Column) -> Column:
@@ -130,6 +147,23 @@ def _caption_column(body: Sequence[Row], names: tuple[str, ...] | None, columns:
     others = [i for i in range(columns) if i != url]
     texts = [i for i in others if 2 * sum(_is_text(row[i]) for row in body) > len(body)]
     return max(texts or others, key=lambda i: sum(len(row[i]) for row in body))
+
+
+def _label_column(body: Sequence[Row], names: tuple[str, ...] | None, taken: set[int]) -> tuple[int | None, bool]:
+    """The column with the label, if there is one, and whether it is a list."""
+    for aliases, is_list in ((LABEL_NAMES, False), (LABEL_LIST_NAMES, True)):
+        named = _named(names, aliases)
+        if named is not None and named not in taken:
+            return named, is_list
+    is_subset = taken == {0, 1} and 2 * sum(_is_of_subset(row) for row in body) > len(body)
+    return (_SUBSET_LABELS, True) if is_subset else (None, False)
+
+
+def _is_of_subset(row: Row) -> bool:
+    if len(row) != _SUBSET_COLUMNS:
+        return False
+    machine_ids, shares = (cell.split(",")[0].strip() for cell in row[_SUBSET_LABELS + 1 :])
+    return _MACHINE_ID.fullmatch(machine_ids) is not None and _SHARE.fullmatch(shares) is not None
 
 
 def _is_text(value: str) -> bool:

@@ -40,6 +40,7 @@ class Pair:
     url: str
     caption: str
     extra: str | None  # the other columns joined by TAB, None where the file has only two
+    label: str | None = None  # the category, None where the file or the line has none
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,18 @@ class TsvFormat:
     has_header: bool = False
     header: tuple[str, ...] | None = None
     compression: Compression = None
+    label_column: int | None = None
+    is_label_list: bool = False  # labels with commas between them: the first counts
 
     def __post_init__(self) -> None:
         if not (0 <= self.url_column < self.columns and 0 <= self.caption_column < self.columns):
             raise ValueError(f"url and caption must be among the {self.columns} columns, counted from 0")
         if self.url_column == self.caption_column:
             raise ValueError(f"url and caption cannot both be column {self.url_column}")
+        if self.label_column is not None and (
+            not 0 <= self.label_column < self.columns or self.label_column in (self.url_column, self.caption_column)
+        ):
+            raise ValueError(f"column {self.label_column} cannot be the label")
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"header": None if self.header is None else list(self.header)}
@@ -46,6 +52,7 @@ def detect(
     *,
     url_column: int | str | None = None,
     caption_column: int | str | None = None,
+    label_column: int | str | None = None,
     header: bool | None = None,
     allow_paths: bool = False,
 ) -> TsvFormat:
@@ -57,7 +64,7 @@ def detect(
         sample.append(line.removesuffix(b"\r").decode("utf-8", "replace").split("\t"))
         if row == SAMPLE_LINES:
             break
-    layout: Layout = choose(sample, url_column, caption_column, header, allow_paths)
+    layout: Layout = choose(sample, url_column, caption_column, label_column, header, allow_paths)
     return TsvFormat(
         columns=layout.columns,
         url_column=layout.url,
@@ -65,6 +72,8 @@ def detect(
         has_header=layout.header is not None,
         header=layout.header,
         compression=compression,
+        label_column=layout.label,
+        is_label_list=layout.is_label_list,
     )
 
 
@@ -95,7 +104,7 @@ def read(path: str | Path, fmt: TsvFormat, *, allow_paths: bool = False) -> Iter
             yield _reject(row, offset, line, fmt)
             continue
         extra = "\t".join([cells[i] for i in others]) if others else None
-        yield Pair(row, pair_uid(url, caption), url, caption, extra)
+        yield Pair(row, pair_uid(url, caption), url, caption, extra, _label(cells, fmt))
 
 
 def rebuild(url: str, caption: str, extra: str | None, fmt: TsvFormat) -> str:
@@ -104,6 +113,16 @@ def rebuild(url: str, caption: str, extra: str | None, fmt: TsvFormat) -> str:
     for column, value in sorted([(fmt.url_column, url), (fmt.caption_column, caption)]):
         cells.insert(column, value)
     return "\t".join(cells)
+
+
+def _label(cells: list[str], fmt: TsvFormat) -> str | None:
+    """As it stands in the file, the first where several are listed; spaces alone are no label."""
+    if fmt.label_column is None:
+        return None
+    label = cells[fmt.label_column]
+    if fmt.is_label_list:
+        label = label.split(",")[0]
+    return label if label and not label.isspace() else None
 
 
 def _reject(row: int, offset: int, line: bytes, fmt: TsvFormat) -> Reject:

@@ -109,6 +109,29 @@ class TestRead:
         assert isinstance(pair, Pair)
         assert pair.extra == "7\t\tx y"
 
+    @pytest.mark.parametrize(
+        ("cell", "is_list", "label"),
+        [
+            ("dog", False, "dog"),
+            (' a "dog", 🐕 ', False, ' a "dog", 🐕 '),
+            ("dog,grass", False, "dog,grass"),
+            ("dog,grass", True, "dog"),
+            (" dog , grass", True, " dog "),
+            ("", False, None),
+            ("  ", False, None),
+            (",grass", True, None),
+        ],
+    )
+    def test_label_is_kept_as_it_stands_and_the_line_too(
+        self, file: Path, cell: str, is_list: bool, label: str | None
+    ) -> None:
+        fmt = TsvFormat(3, url_column=0, caption_column=1, label_column=2, is_label_list=is_list)
+        line = f"{URL}\ta dog\t{cell}"
+        (pair,) = results(file, f"{line}\n".encode(), fmt)
+        assert isinstance(pair, Pair)
+        assert pair.label == label
+        assert rebuild(pair.url, pair.caption, pair.extra, fmt) == line
+
     def test_paths_are_taken_only_when_allowed(self, file: Path) -> None:
         data = b"images/my dog.JPG\ta dog\n"
         assert isinstance(results(file, data)[0], Reject)

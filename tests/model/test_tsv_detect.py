@@ -51,7 +51,38 @@ class TestDetect:
 
     def test_five_columns_of_the_labels_subset(self, file: Path) -> None:
         row = f"a dog on grass\t{URL}\tdog,grass,running,animal,mammal\t/m/0bt9lr,/m/08t9c_\t0.98,0.97,0.91"
-        assert detect(self.write(file, row, row)) == TsvFormat(5, url_column=1, caption_column=0)
+        fmt = TsvFormat(5, url_column=1, caption_column=0, label_column=2, is_label_list=True)
+        assert detect(self.write(file, row, row)) == fmt
+
+    @pytest.mark.parametrize(
+        "row",
+        [
+            f"a dog on grass\t{URL}\tdog,grass\tnot an id\t0.98,0.97",
+            f"a dog on grass\t{URL}\tdog,grass\t/m/0bt9lr,/m/08t9c_\tvery sure",
+            f"dog,grass\ta dog on grass\t{URL}\t/m/0bt9lr\t0.98",
+            f"a dog on grass\t{URL}\tdog\t/m/0bt9lr",
+        ],
+    )
+    def test_other_columns_are_no_labels(self, file: Path, row: str) -> None:
+        assert detect(self.write(file, row, row)).label_column is None
+
+    @pytest.mark.parametrize("name", ["label", "Category", " class "])
+    def test_label_is_known_by_its_name(self, file: Path, name: str) -> None:
+        fmt = detect(self.write(file, f"id\tcaption\turl\t{name}", f"7\ta dog\t{URL}\tanimals, pets"))
+        assert (fmt.label_column, fmt.is_label_list) == (3, False)
+
+    def test_labels_in_the_plural_are_a_list(self, file: Path) -> None:
+        fmt = detect(self.write(file, "caption\turl\tlabels", f"a dog\t{URL}\tdog,grass"))
+        assert (fmt.label_column, fmt.is_label_list) == (2, True)
+
+    @pytest.mark.parametrize("label", [0, "0", "kind"])
+    def test_label_column_can_be_given(self, file: Path, label: int | str) -> None:
+        self.write(file, "kind\tcaption\turl\tlabel", f"dog\ta dog\t{URL}\tx")
+        assert detect(file, label_column=label).label_column == 0
+
+    def test_column_named_label_may_be_the_caption_where_the_caller_says_so(self, file: Path) -> None:
+        fmt = detect(self.write(file, "url\tlabel", f"{URL}\ta dog"), caption_column="label")
+        assert (fmt.caption_column, fmt.label_column) == (1, None)
 
     def test_longest_text_is_the_caption_when_nothing_is_named(self, file: Path) -> None:
         row = f"0001\tshort title\t{URL}\ta longer sentence about a dog\t{hashlib.sha256(b'').hexdigest()}"
@@ -93,6 +124,8 @@ class TestDetect:
             (f"{URL}\ta\n", {"url_column": "link", "header": False}, "no_such_column"),
             (f"url\tcaption\n{URL}\ta\n", {"url_column": "link"}, "no_such_column"),
             (f"{URL}\ta\n", {"url_column": 0, "caption_column": 0}, "same_column"),
+            (f"{URL}\ta\n", {"label_column": 1}, "same_column"),
+            (f"{URL}\ta\n", {"label_column": 2}, "no_such_column"),
             (f"url\n{URL}\ta\n{URL}\tb\n", {"header": True}, "bad_header"),
         ],
     )
@@ -111,9 +144,19 @@ class TestDetect:
 
 
 class TestTsvFormat:
-    @pytest.mark.parametrize("fmt", [CC3M, TsvFormat(3, 1, 2, True, ("a", "b", "c"), "gzip")])
+    @pytest.mark.parametrize("fmt", [CC3M, TsvFormat(3, 1, 2, True, ("a", "b", "c"), "gzip", 0, True)])
     def test_survives_json(self, fmt: TsvFormat) -> None:
         assert TsvFormat.from_dict(json.loads(json.dumps(fmt.to_dict()))) == fmt
+
+    def test_one_stored_before_labels_were_known_is_read(self) -> None:
+        stored = CC3M.to_dict()
+        del stored["label_column"], stored["is_label_list"]
+        assert TsvFormat.from_dict(stored) == CC3M
+
+    @pytest.mark.parametrize("label", [0, 1, 3, -1])
+    def test_impossible_label_is_refused(self, label: int) -> None:
+        with pytest.raises(ValueError, match="cannot be the label"):
+            TsvFormat(3, 0, 1, label_column=label)
 
     @pytest.mark.parametrize(("url", "caption"), [(0, 0), (2, 0), (0, -1)])
     def test_impossible_columns_are_refused(self, url: int, caption: int) -> None:
