@@ -20,7 +20,7 @@ ImageRoot = Annotated[
     Path | None,
     typer.Option(help="Folder of image files: the URL column may then hold paths below it.", file_okay=False),
 ]
-Method = Annotated[str | None, typer.Option(help="Learning method: crcl or ncr.")]
+Method = Annotated[str | None, typer.Option(help="Learning method; GET /v1/methods lists them with their options.")]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same scores.")]
 Options = Annotated[
     list[str] | None,

@@ -9,7 +9,9 @@ from model.config import BACKBONE_CONFIGS, ENCODERS, METHOD_CONFIGS, RunConfig
 def describe_options() -> dict[str, Any]:
     return {
         "options": _fields(RunConfig),
-        "methods": {name: _described(kind) for name, kind in METHOD_CONFIGS.items()},
+        "methods": {
+            name: _described(kind) | {"needs_labels": kind().needs_labels} for name, kind in METHOD_CONFIGS.items()
+        },
         "backbones": {name: _described(kind) for name, kind in BACKBONE_CONFIGS.items()},
         "encoders": list(ENCODERS),
     }

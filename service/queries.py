@@ -72,7 +72,7 @@ def page_of_pairs(
 ) -> Sequence[Row[Any]]:
     name = sort.removeprefix("-")
     column, is_descending = pairs.SORT_COLUMNS[name], sort.startswith("-")
-    chosen = pairs.select_pairs(run, wanted, sorted_by_score=name != "row")
+    chosen = pairs.select_pairs(run, wanted, sorted_by_score=name != "row").where(column.is_not(None))
     if after is not None:
         value = after[0] if name == "row" else pairs.exact(after[0])
         chosen = chosen.where(pairs.after(column, value, after[1], is_descending=is_descending))

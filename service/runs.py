@@ -1,13 +1,12 @@
 """What the run and export endpoints do."""
 
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from model.config import MIN_PAIRS, ConfigError, parse_run_config, run_config_to_dict
+from model.config import MIN_PAIRS, ConfigError, RunConfig, parse_run_config, run_config_to_dict
 from service import queries, schemas
-from service.db import submissions
+from service.db import labels, submissions
 from service.db.states import FINAL_STATES, CollectionState, JobState
 from service.db.tables import ApiKey, Collection, Export, Run
 from service.problems import conflict, unusable
@@ -25,7 +24,10 @@ def create_run(session: Session, key: ApiKey, collection_id: UUID, body: schemas
     if is_ready and collection.accepted < MIN_PAIRS:
         detail = f"The collection has {collection.accepted} pairs; training needs at least {MIN_PAIRS}."
         raise unusable("too_few_pairs", "Too few pairs to train", detail, minimum=MIN_PAIRS)
-    run = Run(workspace_id=key.workspace_id, collection_id=collection.id, config=config)
+    if is_ready and (why := labels.why_labels_are_missing(collection, config)):
+        missing = collection.accepted - collection.labelled
+        raise unusable(labels.CODE, labels.TITLE, why, missing=missing)
+    run = Run(workspace_id=key.workspace_id, collection_id=collection.id, config=run_config_to_dict(config))
     session.add(run)
     session.flush()
     submissions.submit_run(session, run, is_ready=is_ready)
@@ -68,9 +70,9 @@ def create_export(session: Session, key: ApiKey, run_id: UUID, body: schemas.Exp
     return export.id
 
 
-def _checked_config(body: schemas.RunCreate) -> dict[str, Any]:
+def _checked_config(body: schemas.RunCreate) -> RunConfig:
     try:
-        return run_config_to_dict(parse_run_config(body.model_dump(exclude_none=True)))
+        return parse_run_config(body.model_dump(exclude_none=True))
     except ConfigError as error:
         errors = [{"field": error.field, "message": error.message}]
         detail = f"{error.field}: {error.message}"

@@ -46,6 +46,11 @@ class CollectionCreate(Request):
     caption_column: int | Text | None = Field(
         default=None, description="Number from 0, or name in the header; else detected."
     )
+    label_column: int | Text | None = Field(
+        default=None,
+        description="Number from 0, or name in the header; else a column named label, category or class, or the one of "
+        "the Conceptual Captions labels subset.",
+    )
     header: bool | None = Field(default=None, description="Whether the first line names the columns; else detected.")
     image_root: Text | None = Field(
         default=None,
@@ -65,6 +70,7 @@ class Collection(BaseModel):
     lines_read: int = Field(description="Always accepted + rejected; a header line is not counted.")
     accepted: int
     rejected: int
+    labelled: int = Field(default=0, description="How many accepted pairs have a label.")
     reject_reasons: dict[str, int] = Field(examples=[{"too_few_columns": 2, "not_a_url": 1}])
     images: dict[str, int] = Field(
         default_factory=dict, description="How many images arrived (`success`), and the others by class."
@@ -137,6 +143,7 @@ class Pair(BaseModel):
     row: int
     url: str
     caption: str
+    label: str | None = Field(default=None, description="The category that the file gives the pair.")
     status: Literal["success", "failed", "pending"] = Field(description="What became of the image.")
     error_class: str | None = None
     error_message: str | None = None
@@ -148,6 +155,13 @@ class Pair(BaseModel):
     confidence_a: float | None = Confidence
     confidence_b: float | None = Confidence
     rectified_correspondence: float | None = Confidence
+    uncertainty: float | None = Field(
+        default=None, ge=0, le=1, description="How little the method knows of the pair; high is uncertain. Only `decl`."
+    )
+    label_confidence: float | None = Field(
+        default=None, ge=0, le=1, description="How sure it is that the label is right; low is bad. Only `mrl`."
+    )
+    predicted_label: str | None = Field(default=None, description="The likeliest label. Only `mrl`.")
     similarity: float | None = Field(default=None, description="Cosine of the two networks' embeddings, their mean.")
     is_mismatch_issue: bool | None = Field(default=None, description="True for pairs below the automatic cut.")
 
@@ -159,6 +173,7 @@ class PairFilter(Request):
     min_confidence: float | None = Field(default=None, ge=0, le=1, description="Least `clean_confidence`, inclusive.")
     max_confidence: float | None = Field(default=None, ge=0, le=1, description="Most `clean_confidence`, inclusive.")
     text: Text | None = Field(default=None, max_length=200, description="Part of the caption, in any case.")
+    label: Text | None = Field(default=None, max_length=1000, description="The given label, exactly.")
 
 
 class ExportCreate(PairFilter):

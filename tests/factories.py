@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from uuid import UUID, uuid4
 
 import httpx2 as httpx
@@ -25,6 +26,7 @@ class Line:
     url: str
     caption: str
     extra: str | None = None
+    label: str | None = None
 
 
 def lines(count: int) -> list[Line]:
@@ -61,6 +63,7 @@ def make_collection(
         format=layout.to_dict(),
         lines_read=len(given),
         accepted=len(given),
+        labelled=sum(line.label is not None for line in given),
     )
     session.add(collection)
     session.flush()
@@ -74,17 +77,18 @@ def make_collection(
                 url=line.url,
                 caption=line.caption,
                 extra=line.extra,
+                label=line.label,
             )
         )
     session.flush()
     return collection
 
 
-def make_run(session: Session, collection: Collection) -> Run:
+def make_run(session: Session, collection: Collection, options: Mapping[str, object] = MappingProxyType({})) -> Run:
     run = Run(
         workspace_id=collection.workspace_id,
         collection_id=collection.id,
-        config=run_config_to_dict(parse_run_config({})),
+        config=run_config_to_dict(parse_run_config(options)),
     )
     session.add(run)
     session.flush()
@@ -102,7 +106,7 @@ def publish_run(session: Session, collection: Collection, confidences: Mapping[i
         confidence = confidences.get(pair.row)
         session.add(_image(pair, is_readable=confidence is not None))
         if confidence is not None:
-            session.add(_score(run.id, pair.row, confidence, cut))
+            session.add(_score(run.id, pair, confidence, cut))
     session.flush()
     return run
 
@@ -116,8 +120,10 @@ def _image(pair: Pair, *, is_readable: bool) -> Image:
     return image
 
 
-def _score(run_id: UUID, row: int, confidence: float, cut: float) -> Score:
-    """The other scores follow other orders than the confidence, so that every sort is a different one."""
+def _score(run_id: UUID, pair: Pair, confidence: float, cut: float) -> Score:
+    """The other scores follow other orders than the confidence, so that every sort is a different one. Those that not
+    every method gives are there for some pairs only."""
+    row = pair.row
     return Score(
         run_id=run_id,
         row=row,
@@ -127,4 +133,7 @@ def _score(run_id: UUID, row: int, confidence: float, cut: float) -> Score:
         rectified_correspondence=1 - confidence,
         similarity=(row % 5) / 5 - 0.4,
         is_clean=confidence >= cut,
+        uncertainty=(row * 9 % 8) / 8 if row % 2 else None,
+        label_confidence=None if pair.label is None else (row * 5 % 7) / 7,
+        predicted_label=None if pair.label is None else f"perhaps {pair.label}",
     )

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from model.config import BACKBONE_CONFIGS
 from service.client import ApiProblem, Client
 from tests.conftest import PAIRS
 
@@ -76,6 +77,51 @@ class TestCleaning:
         collection_id = upload(client, scenes / "pairs.tsv")
         run = client.wait_for_run(client.start_run(collection_id, options).id)
         assert run.state == "succeeded", run.error
+
+
+@pytest.mark.usefixtures("worker")
+class TestLabels:
+    def test_labels_of_the_subset_are_judged_and_exported(self, client: Client, scenes: Path, tmp_path: Path) -> None:
+        """The five columns of Conceptual Captions with labels: the first of the listed labels counts."""
+        names = ["animal", "Gebäude 🏠", "sky"]
+        given = (scenes / "pairs.tsv").read_text().splitlines()
+        lines = [
+            f"{line}\t{names[number % 3]},second\t/m/0bt9lr,/m/01bqvp\t0.98,0.5" for number, line in enumerate(given)
+        ]
+        collection_id = upload(client, write_lines(tmp_path / "pairs.tsv", lines))
+        assert client.collection(collection_id).labelled == PAIRS
+        options = {"method": "mrl", "method_options": {"epochs": 2}}
+        run = client.wait_for_run(client.start_run(collection_id, options).id)
+        assert run.state == "succeeded", run.error
+
+        pairs = list(client.pairs(run.id))
+        assert [pair.label for pair in pairs] == [names[number % 3] for number in range(PAIRS)]
+        assert {pair.predicted_label for pair in pairs} <= set(names)
+        assert all(pair.label_confidence is not None and 0 <= pair.label_confidence <= 1 for pair in pairs)
+        assert {pair.uncertainty for pair in pairs} == {None}
+        assert len(list(client.pairs(run.id, label=names[1]))) == PAIRS // 3
+        worst = next(iter(client.pairs(run.id, sort="label_confidence")))
+        assert worst.label_confidence == min(pair.label_confidence or 0.0 for pair in pairs)
+
+        export = client.wait_for_export(client.start_export(run.id, "parquet").id)
+        client.download(export, tmp_path / "all.parquet")
+        table = pq.read_table(tmp_path / "all.parquet").to_pylist()
+        for name in ("label", "predicted_label"):
+            assert [row[name] for row in table] == [getattr(pair, name) for pair in pairs]
+        export = client.wait_for_export(client.start_export(run.id, "tsv").id)
+        client.download(export, tmp_path / "all.tsv")
+        assert (tmp_path / "all.tsv").read_text().splitlines() == lines
+
+
+@pytest.mark.usefixtures("worker")
+class TestWords:
+    @pytest.mark.skipif("vse_infinity" not in BACKBONE_CONFIGS, reason="no backbone reads words yet")
+    def test_backbone_that_reads_words_gets_the_captions(self, client: Client, scenes: Path) -> None:
+        small = {"embed_size": 16, "word_size": 16, "hidden_size": 16}
+        options = {**QUICK, "backbone": "vse_infinity", "backbone_options": small}
+        run = client.wait_for_run(client.start_run(upload(client, scenes / "pairs.tsv"), options).id)
+        assert run.state == "succeeded", run.error
+        assert all(0 <= (pair.clean_confidence or -1) <= 1 for pair in client.pairs(run.id))
 
 
 @pytest.mark.usefixtures("worker")

@@ -21,6 +21,8 @@ Sort = Literal[
     "confidence_b", "-confidence_b",
     "rectified_correspondence", "-rectified_correspondence",
     "similarity", "-similarity",
+    "uncertainty", "-uncertainty",
+    "label_confidence", "-label_confidence",
 ]  # fmt: skip
 
 
@@ -37,7 +39,7 @@ def index(
     """Sorted by `row` (the order of the file) every pair is listed, judged or not. Sorted by a score, pairs
     without one are left out. A leading minus turns the order round."""
     run = queries.get_owned(session, Run, id, key.workspace_id)
-    wanted = PairSelection(query.split, query.min_confidence, query.max_confidence, query.text)
+    wanted = PairSelection(query.split, query.min_confidence, query.max_confidence, query.text, query.label)
     name = query.sort.removeprefix("-")
     kind = f"pairs {id} {query.sort} {wanted}"
     value = cursor.whole if name == "row" else cursor.score

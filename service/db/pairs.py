@@ -18,6 +18,9 @@ SCORE_COLUMNS = (
     Score.rectified_correspondence,
     Score.similarity,
     Score.is_clean,
+    Score.uncertainty,
+    Score.label_confidence,
+    Score.predicted_label,
 )
 IMAGE_COLUMNS = (
     Image.status,
@@ -27,7 +30,7 @@ IMAGE_COLUMNS = (
     Image.height,
     Image.sha256,
 )
-# What pages may be sorted by. Only judged pairs have a score to be sorted by.
+# What pages may be sorted by. Only judged pairs have a score to be sorted by, and not every method gives every score.
 SORT_COLUMNS = {
     "row": Pair.row,
     "clean_confidence": Score.clean_confidence,
@@ -35,6 +38,8 @@ SORT_COLUMNS = {
     "confidence_b": Score.confidence_b,
     "rectified_correspondence": Score.rectified_correspondence,
     "similarity": Score.similarity,
+    "uncertainty": Score.uncertainty,
+    "label_confidence": Score.label_confidence,
 }
 
 
@@ -44,6 +49,7 @@ class PairSelection:
     min_confidence: float | None = None
     max_confidence: float | None = None
     text: str | None = None
+    label: str | None = None
 
     @property
     def needs_score(self) -> bool:
@@ -57,7 +63,7 @@ def select_pairs(run: Run, wanted: PairSelection, *, sorted_by_score: bool = Fal
     """Pairs of the run's collection with what is known of each; unordered."""
     judged_only = wanted.needs_score or sorted_by_score
     chosen = (
-        select(Pair.uid, Pair.row, Pair.url, Pair.caption, Pair.extra, *IMAGE_COLUMNS, *SCORE_COLUMNS)
+        select(Pair.uid, Pair.row, Pair.url, Pair.caption, Pair.label, Pair.extra, *IMAGE_COLUMNS, *SCORE_COLUMNS)
         .join(Score, and_(Score.run_id == run.id, Score.row == Pair.row), isouter=not judged_only)
         .join(Image, and_(Image.collection_id == Pair.collection_id, Image.row == Pair.row), isouter=True)
         .where(Pair.collection_id == run.collection_id, *_conditions(wanted))
@@ -88,6 +94,8 @@ def _conditions(wanted: PairSelection) -> list[ColumnElement[bool]]:
         conditions.append(Score.clean_confidence <= exact(wanted.max_confidence))
     if wanted.text:
         conditions.append(Pair.caption.icontains(wanted.text, autoescape=True))
+    if wanted.label is not None:
+        conditions.append(Pair.label == wanted.label)
     return conditions
 
 

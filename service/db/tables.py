@@ -78,6 +78,7 @@ class Collection(Base):
     __table_args__ = (
         _one_of("state", CollectionState),
         CheckConstraint("lines_read = accepted + rejected", name="every_line_accounted_for"),
+        CheckConstraint("labelled BETWEEN 0 AND accepted", name="labels_within_accepted"),
         Index("ix_collections_workspace_id_created_at", "workspace_id", "created_at"),
     )
 
@@ -93,6 +94,7 @@ class Collection(Base):
     lines_read: Mapped[int] = mapped_column(BigInteger, default=0)
     accepted: Mapped[int] = mapped_column(BigInteger, default=0)
     rejected: Mapped[int] = mapped_column(BigInteger, default=0)
+    labelled: Mapped[int] = mapped_column(BigInteger, default=0, server_default=text("0"))  # accepted with a label
     reject_reasons: Mapped[dict[str, int]] = mapped_column(JSONB, default=dict)
     error: Mapped[dict[str, Any] | None] = _problem()
     created_at: Mapped[datetime] = _now()
@@ -108,6 +110,7 @@ class Pair(Base):
     url: Mapped[str]
     caption: Mapped[str]
     extra: Mapped[str | None]  # the file's other columns, TAB between them
+    label: Mapped[str | None]  # the category that the file gives it
 
 
 class Reject(Base):
@@ -221,6 +224,10 @@ class Score(Base):
     rectified_correspondence: Mapped[float] = mapped_column(REAL)
     similarity: Mapped[float] = mapped_column(REAL)
     is_clean: Mapped[bool]
+    # What only some methods have to say.
+    uncertainty: Mapped[float | None] = mapped_column(REAL)
+    label_confidence: Mapped[float | None] = mapped_column(REAL)
+    predicted_label: Mapped[str | None]
 
 
 class IdempotencyKey(Base):

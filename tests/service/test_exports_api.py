@@ -37,10 +37,11 @@ CAPTIONS = [
 ]
 # Rows 3 and 8 have no score.
 CONFIDENCES = {1: 0.9, 2: 0.1, 4: 0.7, 5: 0.7, 6: 0.0, 7: 1.0}
+LABELS = {1: "quotes", 2: "cat 🐈", 3: "no score", 4: " quotes "}
 COLUMNS = [
-    "uid", "row", "url", "caption", "status", "error_message", "width", "height", "sha256", "similarity",
-    "clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "is_mismatch_issue", "split",
-    "run_id",
+    "uid", "row", "url", "caption", "label", "status", "error_message", "width", "height", "sha256", "similarity",
+    "clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "uncertainty",
+    "label_confidence", "predicted_label", "is_mismatch_issue", "split", "run_id",
 ]  # fmt: skip
 LAYOUTS = {
     "caption first": CAPTION_FIRST,
@@ -69,7 +70,9 @@ def line_of(number: int, layout: TsvFormat) -> str:
 
 def publish(engine: Engine, layout: TsvFormat = CAPTION_FIRST) -> Run:
     numbers = range(1, len(CAPTIONS) + 1)
-    content = [Line(url_of(number), CAPTIONS[number - 1], extra_of(number, layout)) for number in numbers]
+    content = [
+        Line(url_of(number), CAPTIONS[number - 1], extra_of(number, layout), LABELS.get(number)) for number in numbers
+    ]
     shift = 1 if layout.has_header else 0
     with transaction(engine) as session:
         collection = make_collection(session, content, layout=layout)
@@ -181,6 +184,8 @@ class TestSelection:
             {"max_confidence": 0.7},
             {"min_confidence": 0.1, "max_confidence": 0.7},
             {"text": "quotes"},
+            {"label": "quotes"},
+            {"label": "cat 🐈", "split": "noisy"},
             {"split": "noisy", "text": "CAT"},
         ],
     )

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from alembic import command
@@ -11,7 +12,7 @@ from service.db.base import Base
 from service.db.migrate import alembic_config, downgrade, upgrade
 from service.db.session import make_engine, transaction
 from tests.conftest import ROOT
-from tests.factories import make_collection, publish_run
+from tests.factories import lines, make_collection, publish_run
 
 
 @pytest.fixture
@@ -55,6 +56,19 @@ class TestUpgrade:
 
 
 class TestDowngrade:
+    def test_a_step_down_and_up_keeps_what_both_versions_know(self, empty: Engine) -> None:
+        upgrade(empty)
+        labelled = [replace(line, label="dog") for line in lines(2)]
+        with transaction(empty) as session:
+            publish_run(session, make_collection(session, labelled), {1: 0.5, 2: 0.9})
+        downgrade(empty, "3a453a9207da")
+        upgrade(empty)
+        with empty.connect() as connection:
+            found = connection.execute(text("SELECT clean_confidence, label_confidence FROM scores ORDER BY row")).all()
+            labels = connection.execute(text("SELECT caption, label FROM pairs ORDER BY row")).all()
+        assert [tuple(row) for row in found] == [(0.5, None), (pytest.approx(0.9), None)]
+        assert [tuple(row) for row in labels] == [("caption number 1", None), ("caption number 2", None)]
+
     def test_database_with_data_goes_down_and_up_again(self, empty: Engine) -> None:
         upgrade(empty)
         with transaction(empty) as session:

@@ -31,14 +31,22 @@ CAPTIONS = [
     "plain",
     "100% wool scarf",
 ]
-SORTS = ("row", "clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "similarity")
+# Rows 1, 4, 7 and 10 have a label, a quoted one and one with spaces among them.
+LABELS = {1: "wool", 4: 'a "b", c', 7: " wool ", 10: "wool"}
+SORTS = (
+    "row", "clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "similarity", "uncertainty",
+    "label_confidence",
+)  # fmt: skip
 Listed = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def run(idle_engine: Engine) -> Run:
     urls = [f"http://127.0.0.1/{number}.png" for number in range(1, 12)]
-    content = [Line(url, caption) for url, caption in zip([*urls, urls[0]], CAPTIONS, strict=True)]
+    content = [
+        Line(url, caption, label=LABELS.get(row))
+        for row, (url, caption) in enumerate(zip([*urls, urls[0]], CAPTIONS, strict=True), start=1)
+    ]
     with transaction(idle_engine) as session:
         return publish_run(session, make_collection(session, content), CONFIDENCES)
 
@@ -92,6 +100,13 @@ class TestListPairs:
         )
         assert (unscored["status"], unscored["error_class"]) == ("failed", "404")
         assert [item["caption"] for item in found] == CAPTIONS
+        assert {item["row"]: item["label"] for item in found if item["label"] is not None} == LABELS
+
+    def test_what_a_method_does_not_say_is_null(self, listed: Callable[..., Listed]) -> None:
+        found = {item["row"]: item for item in listed()}
+        assert (found[1]["label_confidence"], found[1]["predicted_label"]) == (pytest.approx(5 / 7), "perhaps wool")
+        assert (found[2]["uncertainty"], found[2]["label_confidence"], found[2]["predicted_label"]) == (None,) * 3
+        assert rows(listed(sort="label_confidence")) == [7, 10, 1, 4]
 
     @pytest.mark.parametrize(
         ("query", "expected"),
@@ -113,6 +128,11 @@ class TestListPairs:
             ({"split": "unscored", "min_confidence": 0}, []),
             ({"split": "clean", "text": "wool"}, [1, 12]),
             ({"text": ""}, list(range(1, 13))),
+            ({"label": "wool"}, [1, 10]),
+            ({"label": " wool "}, [7]),
+            ({"label": 'a "b", c', "split": "clean"}, [4]),
+            ({"label": "WOOL"}, []),
+            ({"label": ""}, []),
         ],
     )
     def test_filter_keeps_exactly(
@@ -161,7 +181,8 @@ class TestListPairs:
         assert response.json()["next"] is None
 
     @pytest.mark.parametrize(
-        "change", [{"split": "noisy"}, {"sort": "-row"}, {"sort": "similarity"}, {"min_confidence": 0.1}, {"text": "a"}]
+        "change",
+        [{"split": "noisy"}, {"sort": "-row"}, {"sort": "similarity"}, {"min_confidence": 0.1}, {"label": "a"}],
     )
     def test_cursor_of_another_filter_is_refused(self, http: httpx.Client, run: Run, change: dict[str, Any]) -> None:
         path = f"/v1/runs/{run.id}/pairs"
@@ -209,6 +230,8 @@ class TestListPairs:
             ("limit=0", "limit"),
             ("limit=1001", "limit"),
             ("text=%00", "text"),
+            ("label=%00", "label"),
+            ("sort=predicted_label", "sort"),
             ("colour=red", "colour"),
         ],
     )

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -11,7 +12,7 @@ from service.db import jobs, submissions
 from service.db.session import transaction
 from service.db.states import CollectionState, JobState, Scope, StageName
 from service.db.tables import Collection, Stage
-from tests.factories import make_collection, make_run, publish_run, workspace_of
+from tests.factories import lines, make_collection, make_run, publish_run, workspace_of
 from tests.service.serving import caller, problem_of
 
 
@@ -83,7 +84,7 @@ class TestStartRun:
             ({"epochz": 3}, "epochz"),
             ({"batch_size": 0}, "batch_size"),
             ({"learning_rate": "fast"}, "learning_rate"),
-            ({"method_options": {"q": 1}}, "method_options.q"),
+            ({"method_options": {"loudness": 1}}, "method_options.loudness"),
             ({"method_options": {"temperature": -1}}, "method_options.temperature"),
             ({"backbone_options": {"dropout": 2}}, "backbone_options.dropout"),
         ],
@@ -111,6 +112,33 @@ class TestStartRun:
         response = idle_http.post(f"/v1/collections/{small.id}/runs", json={})
         assert f"at least {MIN_PAIRS}" in problem_of(response, 422, "too_few_pairs")
         assert response.json()["minimum"] == MIN_PAIRS
+
+    def test_method_that_needs_labels_is_refused_without(self, idle_http: httpx.Client, path: str) -> None:
+        response = idle_http.post(path, json={"method": "mrl"})
+        detail = problem_of(response, 422, "labels_missing")
+        assert "no label column" in detail
+        assert "method_options.clusters" in detail
+        assert response.json()["missing"] == MIN_PAIRS
+        assert idle_http.get(path).json()["items"] == []
+
+    def test_pairs_without_a_label_are_counted(self, idle_http: httpx.Client, idle_engine: Engine) -> None:
+        given = [replace(line, label="dog") for line in lines(MIN_PAIRS)]
+        given[3:5] = [replace(line, label=None) for line in given[3:5]]
+        with transaction(idle_engine) as session:
+            made = make_collection(session, given, workspace_id=workspace_of(session, idle_http))
+        response = idle_http.post(f"/v1/collections/{made.id}/runs", json={"method": "mrl"})
+        assert f"2 of its {MIN_PAIRS} pairs have no label" in problem_of(response, 422, "labels_missing")
+
+    def test_method_that_needs_labels_is_accepted_with_them_or_with_clusters(
+        self, idle_http: httpx.Client, idle_engine: Engine, path: str
+    ) -> None:
+        clustered = idle_http.post(path, json={"method": "mrl", "method_options": {"clusters": 8}})
+        assert clustered.status_code == 202
+        with transaction(idle_engine) as session:
+            given = [replace(line, label=f"kind {number % 3}") for number, line in enumerate(lines(MIN_PAIRS))]
+            made = make_collection(session, given, workspace_id=workspace_of(session, idle_http))
+        assert idle_http.post(f"/v1/collections/{made.id}/runs", json={"method": "mrl"}).status_code == 202
+        assert idle_http.get(f"/v1/collections/{made.id}").json()["labelled"] == MIN_PAIRS
 
     @pytest.mark.parametrize("state", [CollectionState.EMPTY, CollectionState.FAILED])
     def test_collection_without_pairs_is_a_conflict(
@@ -263,7 +291,9 @@ class TestResumeRun:
 class TestMethods:
     def test_every_option_has_help_and_default(self, idle_http: httpx.Client) -> None:
         body = idle_http.get("/v1/methods").json()
-        assert {"crcl", "ncr"} <= body["methods"].keys()
+        assert {"crcl", "ncr", "mrl"} <= body["methods"].keys()
+        assert body["methods"]["mrl"]["needs_labels"]
+        assert not body["methods"]["crcl"]["needs_labels"]
         assert body["encoders"] == ["lite"]
         for group in (body["options"], *(kind["options"] for kind in body["methods"].values())):
             assert group

@@ -1,34 +1,88 @@
-"""Binary COPY rows, read back through PostgreSQL itself."""
+"""Binary COPY rows, read back through PostgreSQL itself; the file that holds scores until then."""
 
-from uuid import uuid4
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
 
 import numpy as np
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, Row, text
 
 from model.engine import Scores
 from worker.stages.publish import COPY_HEADER, COPY_TRAILER, FLOATS, binary_rows
+from worker.stages.score import load_scores, save_scores
+
+ROWS = np.arange(5, 1005, dtype=np.int64)
+NAMES = ["cat", "dog", "a longer name", "🐕", "שלום"]
 
 
 def scores(count: int) -> Scores:
     rng = np.random.default_rng(0)
-    floats = {name: rng.random(count).astype(np.float32) for name in FLOATS}
+    floats: dict[str, Any] = {name: rng.random(count).astype(np.float32) for name in FLOATS}
     return Scores(**floats, is_clean=floats["clean_confidence"] > 0.5, noise_rate=0.3, threshold=0.5)
+
+
+def labelled_scores(count: int) -> Scores:
+    rng = np.random.default_rng(1)
+    return replace(
+        scores(count),
+        label_confidence=rng.random(count).astype(np.float32),
+        predicted_label=rng.integers(0, len(NAMES), count),
+    )
+
+
+def copied(engine: Engine, run_id: UUID, given: Scores, names: Sequence[str] | None = None) -> list[Row[Any]]:
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TEMP TABLE copied (LIKE scores) ON COMMIT DROP"))
+        cursor = connection.connection.cursor()
+        with cursor.copy("COPY copied FROM STDIN (FORMAT BINARY)") as copy:
+            copy.write(COPY_HEADER)
+            copy.write(binary_rows(run_id, ROWS, given, slice(0, 600), names))
+            copy.write(binary_rows(run_id, ROWS, given, slice(600, 1200), names))
+            copy.write(COPY_TRAILER)
+        return list(connection.execute(text("SELECT * FROM copied ORDER BY row")).all())
+
+
+def column(found: list[Row[Any]], name: str) -> np.ndarray:
+    return np.array([getattr(line, name) for line in found], np.float32)
 
 
 class TestBinaryRows:
     def test_postgres_reads_back_what_was_meant(self, quiet_engine: Engine) -> None:
-        given, run_id, rows = scores(1000), uuid4(), np.arange(5, 1005, dtype=np.int64)
-        with quiet_engine.begin() as connection:
-            connection.execute(text("CREATE TEMP TABLE copied (LIKE scores) ON COMMIT DROP"))
-            cursor = connection.connection.cursor()
-            with cursor.copy("COPY copied FROM STDIN (FORMAT BINARY)") as copy:
-                copy.write(COPY_HEADER)
-                copy.write(binary_rows(run_id, rows, given, slice(0, 600)))
-                copy.write(binary_rows(run_id, rows, given, slice(600, 1200)))
-                copy.write(COPY_TRAILER)
-            found = connection.execute(text("SELECT * FROM copied ORDER BY row")).all()
-        assert [line.row for line in found] == rows.tolist()
+        given, run_id = scores(1000), uuid4()
+        found = copied(quiet_engine, run_id, given)
+        assert [line.row for line in found] == ROWS.tolist()
         assert {line.run_id for line in found} == {run_id}
         assert [line.is_clean for line in found] == given.is_clean.tolist()
         for name in FLOATS:
-            assert np.array_equal(np.array([getattr(line, name) for line in found], np.float32), getattr(given, name))
+            assert np.array_equal(column(found, name), getattr(given, name))
+        assert {(line.uncertainty, line.label_confidence, line.predicted_label) for line in found} == {(None,) * 3}
+
+    def test_labels_of_every_length_arrive_with_their_rows(self, quiet_engine: Engine) -> None:
+        given = labelled_scores(1000)
+        assert given.label_confidence is not None
+        assert given.predicted_label is not None
+        found = copied(quiet_engine, uuid4(), given, NAMES)
+        assert [line.row for line in found] == ROWS.tolist()
+        assert [line.predicted_label for line in found] == [NAMES[number] for number in given.predicted_label]
+        assert np.array_equal(column(found, "label_confidence"), given.label_confidence)
+        assert np.array_equal(column(found, "similarity"), given.similarity)
+        assert {line.uncertainty for line in found} == {None}
+
+    def test_uncertainty_arrives(self, quiet_engine: Engine) -> None:
+        given = replace(scores(1000), uncertainty=np.linspace(0, 1, 1000, dtype=np.float32))
+        assert given.uncertainty is not None
+        found = copied(quiet_engine, uuid4(), given)
+        assert np.array_equal(column(found, "uncertainty"), given.uncertainty)
+        assert {line.label_confidence for line in found} == {None}
+
+
+class TestSaveScores:
+    def test_loaded_scores_are_the_saved_ones(self, tmp_path: Path) -> None:
+        for given in (scores(10), labelled_scores(10)):
+            save_scores(tmp_path, ROWS[:10], given)
+            rows, loaded = load_scores(tmp_path)
+            assert rows.tolist() == ROWS[:10].tolist()
+            for name, value in vars(given).items():
+                np.testing.assert_array_equal(getattr(loaded, name), value, err_msg=name)

@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from model.encoders.images import ImageError, image_size
 from model.features import content_key
+from service.db import labels
 from service.db.session import transaction
 from service.db.states import ImageStatus
 from service.db.tables import Image, Pair
@@ -23,8 +24,10 @@ THREADS = 16  # waiting on the network or the disk, not computing
 
 
 def run(context: StageContext) -> None:
-    total = context.collection().accepted
-    image_root = context.collection().read_options.get("image_root")
+    collection = context.collection()
+    if why := labels.why_labels_are_missing(collection, context.run_config()):
+        raise StageFailed(labels.CODE, labels.TITLE, why)
+    total, image_root = collection.accepted, collection.read_options.get("image_root")
     after, done = 0, 0
     with closing(HttpFetcher(context.settings)) as fetcher, ThreadPoolExecutor(THREADS) as pool:
         while chunk := _next_rows(context, after):

@@ -27,24 +27,28 @@ def run(context: StageContext) -> None:
         with context.lease.completing() as session:
             lift_time_limit(session)
             rows = tsv.read(path, layout, allow_paths=allow_paths)
-            counts = _copy(context, session, collection, rows)
-            _record(session, collection, layout, counts)
+            counts, labelled = _copy(context, session, collection, rows)
+            _record(session, collection, layout, counts, labelled)
     except FileError as error:
         raise StageFailed(error.reason, "The file cannot be read", str(error)) from error
 
 
 def _copy(
     context: StageContext, session: Session, collection: Collection, rows: Iterator[Pair | Reject]
-) -> Counter[str]:
-    """COPY what is read, chunk by chunk; return the counts by reason, with the accepted under ''."""
+) -> tuple[Counter[str], int]:
+    """COPY what is read, chunk by chunk; return the counts by reason, with the accepted under '', and how many of
+    these have a label."""
     counts: Counter[str] = Counter()
+    labelled = 0
     cursor = session.connection().connection.cursor()
     while chunk := list(islice(rows, CHUNK)):
         context.lease.check()
-        with cursor.copy("COPY pairs (collection_id, row, uid, url, caption, extra) FROM STDIN") as copy:
+        with cursor.copy("COPY pairs (collection_id, row, uid, url, caption, extra, label) FROM STDIN") as copy:
             for item in chunk:
                 if isinstance(item, Pair):
-                    copy.write_row((collection.id, item.row, item.uid, item.url, item.caption, item.extra))
+                    values = (item.row, item.uid, item.url, item.caption, item.extra, item.label)
+                    copy.write_row((collection.id, *values))
+                    labelled += item.label is not None
         rejects = [item for item in chunk if isinstance(item, Reject)]
         with cursor.copy("COPY rejects (collection_id, row, byte_offset, reason, detail, text) FROM STDIN") as copy:
             for item in rejects:
@@ -55,14 +59,16 @@ def _copy(
     if not counts[""]:
         found = ", ".join(f"{reason} ({count:,})" for reason, count in counts.most_common() if count)
         raise FileError("nothing_usable", f"None of the {counts.total():,} lines could be used: {found}.")
-    return counts
+    return counts, labelled
 
 
-def _record(session: Session, collection: Collection, layout: tsv.TsvFormat, counts: Counter[str]) -> None:
+def _record(
+    session: Session, collection: Collection, layout: tsv.TsvFormat, counts: Counter[str], labelled: int
+) -> None:
     reasons: dict[str, Any] = {reason: count for reason, count in sorted(counts.items()) if reason}
     stored = session.get_one(Collection, collection.id, with_for_update=True)
     stored.format = layout.to_dict()
-    stored.accepted = counts[""]
+    stored.accepted, stored.labelled = counts[""], labelled
     stored.rejected = sum(reasons.values())
     stored.lines_read = stored.accepted + stored.rejected
     stored.reject_reasons = reasons

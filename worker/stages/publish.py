@@ -1,6 +1,8 @@
 """Scores of a run -> its rows in PostgreSQL, in one transaction with the end of the run. Until it commits
 nobody sees a score; after it nothing changes them."""
 
+from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -12,17 +14,15 @@ from model.engine import Scores
 from service.db.states import JobState
 from service.db.tables import Collection, Run, Score
 from worker.stages.context import StageContext, lift_time_limit
+from worker.stages.frozen import load_label_names
 from worker.stages.score import load_scores
 
 # PostgreSQL's binary COPY: a header, then for each row the number of fields and each field behind its length.
 COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 COPY_TRAILER = b"\xff\xff"
 FLOATS = ("clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "similarity")
-COPY_ROW = np.dtype(
-    [("fields", ">i2"), ("run_id_length", ">i4"), ("run_id", "V16"), ("row_length", ">i4"), ("row", ">i8")]
-    + [part for name in FLOATS for part in ((f"{name}_length", ">i4"), (name, ">f4"))]
-    + [("is_clean_length", ">i4"), ("is_clean", "?")]
-)
+OPTIONAL_FLOATS = ("uncertainty", "label_confidence")  # NULL where the method gives none
+NULL = -1  # the length of a field that is NULL; nothing follows it
 CHUNK = 50_000
 
 
@@ -37,26 +37,64 @@ def run(context: StageContext) -> None:
         _publish(session, context.run_id, scores)
 
 
-def binary_rows(run_id: UUID, rows: npt.NDArray[np.int64], scores: Scores, part: slice) -> bytes:
-    """Rows in the form of binary COPY; one array operation instead of a Python loop over a million rows."""
-    table = np.zeros(len(rows[part]), COPY_ROW)
-    table["fields"] = 2 + len(FLOATS) + 1
-    table["run_id_length"], table["run_id"] = 16, np.void(run_id.bytes)
-    table["row_length"], table["row"] = 8, rows[part]
-    for name in FLOATS:
-        table[f"{name}_length"], table[name] = 4, getattr(scores, name)[part]
-    table["is_clean_length"], table["is_clean"] = 1, scores.is_clean[part]
+def binary_rows(
+    run_id: UUID, rows: npt.NDArray[np.int64], scores: Scores, part: slice, names: Sequence[str] | None = None
+) -> bytes:
+    """Rows in the form of binary COPY; array operations instead of a Python loop over a million rows.
+
+    `names` are the texts of the categories in `scores.predicted_label`.
+    """
+    places = np.arange(len(rows))[part]
+    if scores.predicted_label is None or names is None:
+        return _table(run_id, rows, scores, places, None)
+    # Labels differ in length, but a table has one length: a table for every length, then.
+    labels = [name.encode() for name in names]
+    lengths = np.array([len(label) for label in labels])[scores.predicted_label[places]]
+    tables = []
+    for length in np.unique(lengths):
+        some = places[lengths == length]
+        numbers, places_of = np.unique(scores.predicted_label[some], return_inverse=True)
+        texts = np.array([labels[number] for number in numbers], f"S{length}")
+        tables.append(_table(run_id, rows, scores, some, texts.view(f"V{length}")[places_of]))
+    return b"".join(tables)
+
+
+def _table(
+    run_id: UUID,
+    rows: npt.NDArray[np.int64],
+    scores: Scores,
+    places: npt.NDArray[np.int64],
+    labels: npt.NDArray[np.void] | None,
+) -> bytes:
+    """Every column's length, then its value unless it is NULL."""
+    columns: list[tuple[str, str, Any]] = [("run_id", "V16", np.void(run_id.bytes)), ("row", ">i8", rows[places])]
+    columns += [(name, ">f4", getattr(scores, name)[places]) for name in FLOATS]
+    columns.append(("is_clean", "?", scores.is_clean[places]))
+    for name in OPTIONAL_FLOATS:
+        values = getattr(scores, name)
+        columns.append((name, ">f4", None if values is None else values[places]))
+    columns.append(("predicted_label", "V0" if labels is None else f"V{labels.itemsize}", labels))
+    layout: list[tuple[str, str]] = [("fields", ">i2")]
+    for name, kind, values in columns:
+        layout += [(f"{name}_length", ">i4")] + ([] if values is None else [(name, kind)])
+    table = np.zeros(len(places), layout)
+    table["fields"] = len(columns)
+    for name, kind, values in columns:
+        table[f"{name}_length"] = NULL if values is None else np.dtype(kind).itemsize
+        if values is not None:
+            table[name] = values
     return table.tobytes()
 
 
 def _copy(context: StageContext, session: Session, rows: npt.NDArray[np.int64], scores: Scores) -> None:
+    names = load_label_names(context.storage.run(context.run_id))
     cursor = session.connection().connection.cursor()
-    columns = f"run_id, row, {', '.join(FLOATS)}, is_clean"
+    columns = ", ".join(["run_id", "row", *FLOATS, "is_clean", *OPTIONAL_FLOATS, "predicted_label"])
     with cursor.copy(f"COPY scores ({columns}) FROM STDIN (FORMAT BINARY)") as copy:
         copy.write(COPY_HEADER)
         for start in range(0, len(rows), CHUNK):
             part = slice(start, start + CHUNK)
-            copy.write(binary_rows(context.run_id, rows, scores, part))
+            copy.write(binary_rows(context.run_id, rows, scores, part, names))
             context.lease.progress(start, len(rows))
         copy.write(COPY_TRAILER)
 

@@ -28,7 +28,9 @@ def run(context: StageContext) -> None:
 
 
 def save_scores(folder: Path, rows: npt.NDArray[np.int64], scores: Scores) -> None:
-    arrays: dict[str, Any] = {field.name: getattr(scores, field.name) for field in fields(scores)}
+    values = {field.name: getattr(scores, field.name) for field in fields(scores)}
+    # What the method does not give is left out, and so is its default again when loaded.
+    arrays: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     with written_whole(folder / SCORES_FILE) as file:
         np.savez(file, row=rows, **arrays)
 
