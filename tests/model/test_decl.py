@@ -69,7 +69,7 @@ class TestLoss:
     aligned pair log 2 - 1/2 both ways; the hinge with margin .2 is 0 and .2 + .2.
     """
 
-    options: ClassVar[dict[str, float]] = {
+    options: ClassVar[dict[str, Any]] = {
         "temperature": 1.0,
         "hinge_weight": 0.8,
         "divergence_weight": 0.1,
