@@ -21,6 +21,8 @@ from model.words import PAD, Vocabulary
 # What is read up to this size is kept in memory for the whole training.
 RESIDENT_BYTES = 2 * 1024**3
 _CHUNK_ROWS = 4096
+# So many rows tell how large all would be.
+_PROBE_ROWS = 64
 # More rows than this do not change the components; evenly spaced, so the choice is the same every time.
 _FIT_ROWS = 8192
 
@@ -97,23 +99,28 @@ def load_reader(state: dict[str, Any]) -> Reader:
 
 
 class Side:
-    """One side of the collection as its reader gives it: from memory where it fits, else batch by batch."""
+    """One side of the collection as its reader gives it: from memory where it fits, else batch by batch.
 
-    def __init__(self, source: Any, reader: Reader, device: torch.device) -> None:
+    Equal ids mean equal content: what several pairs share is kept once.
+    """
+
+    def __init__(self, source: Any, reader: Reader, ids: Rows, device: torch.device) -> None:
         self._source = source
         self._reader = reader
         self._device = device
         self._resident: Items | None = None
-        probe = reader(source, np.arange(min(len(source), 64), dtype=np.int64))
-        if sum(part.nbytes for part in probe) / len(probe[0]) * len(source) <= RESIDENT_BYTES:
-            rows = np.arange(len(source), dtype=np.int64)
-            chunks = [reader(source, rows[at : at + _CHUNK_ROWS]) for at in range(0, len(rows), _CHUNK_ROWS)]
+        _, first, place = np.unique(ids, return_index=True, return_inverse=True)
+        probe = reader(source, first[:_PROBE_ROWS])
+        if sum(part.nbytes for part in probe) / len(probe[0]) * len(first) <= RESIDENT_BYTES:
+            chunks = [reader(source, first[at : at + _CHUNK_ROWS]) for at in range(0, len(first), _CHUNK_ROWS)]
             self._resident = tuple(part.to(device) for part in _joined(chunks))
+            self._place = torch.from_numpy(place)
 
     def __getitem__(self, rows: Tensor) -> Items:
         if self._resident is None:
             return tuple(part.to(self._device) for part in self._reader(self._source, rows.numpy()))
-        taken = tuple(part[rows.to(self._device)] for part in self._resident)
+        places = self._place[rows].to(self._device)
+        taken = tuple(part[places] for part in self._resident)
         if isinstance(self._reader, WordReader):  # as short as the longest caption of these
             tokens, lengths = taken
             return tokens[:, : int(lengths.max())], lengths

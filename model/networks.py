@@ -50,7 +50,8 @@ class Networks:
             self._readers = _fit_readers(config, sources)
         else:
             self._readers = [load_reader(state) for state in saved["readers"]]
-        self._sides = [Side(source, reader, device) for source, reader in zip(sources, self._readers, strict=True)]
+        ids = (pairs.image_ids, pairs.caption_ids)
+        self._sides = [Side(*side, device) for side in zip(sources, self._readers, ids, strict=True)]
         self.renew()
         if saved is not None:
             self._load(saved)

@@ -128,7 +128,15 @@ class TestSide:
             else WordReader(Vocabulary.build(TEXTS, 1).words, 10)
         )
         rows = torch.tensor([2, 0])
-        resident = Side(source, reader, CPU)[rows]
+        resident = Side(source, reader, np.arange(4), CPU)[rows]
         monkeypatch.setattr(model.inputs, "RESIDENT_BYTES", 0)
-        for kept, read in zip(resident, Side(source, reader, CPU)[rows], strict=True):
+        for kept, read in zip(resident, Side(source, reader, np.arange(4), CPU)[rows], strict=True):
             assert torch.equal(kept, read)
+
+    def test_shared_content_is_kept_once(self) -> None:
+        features = np.random.default_rng(7).normal(size=(3, 4)).astype(np.float32)[[0, 1, 0, 2, 1]]
+        reader = FeatureReader.fit(features, True, 4)
+        side = Side(features, reader, np.array([5, 9, 5, 2, 9]), CPU)
+        assert side._resident is not None
+        assert len(side._resident[0]) == 3
+        assert torch.equal(side[torch.arange(5)][0], reader(features, np.arange(5))[0])
