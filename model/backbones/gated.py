@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from model.backbones.base import Items, Matcher
+from model.backbones.dropout import Dropout
 from model.options.backbones import GatedConfig
 
 
@@ -33,7 +34,7 @@ class Gated(Matcher):
 class GatedUnit(nn.Module):
     def __init__(self, input_size: int, output_size: int, dropout: float) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.embed = nn.Linear(input_size, output_size)
         self.gate = nn.Linear(output_size, output_size)
 

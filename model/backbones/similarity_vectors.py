@@ -14,6 +14,7 @@ from torch.nn import functional
 from model.backbones import attention
 from model.backbones.augment import drop_regions
 from model.backbones.base import Items, Matcher
+from model.backbones.dropout import Dropout
 from model.backbones.text import WordEncoder, word_mask
 from model.options.backbones import SAFConfig
 
@@ -112,7 +113,7 @@ class SelfAttention(nn.Module):
 
 
 def _gate(size: int, dropout: float) -> nn.Sequential:
-    return nn.Sequential(_linear(size, size), nn.LayerNorm(size), nn.Tanh(), nn.Dropout(dropout))
+    return nn.Sequential(_linear(size, size), nn.LayerNorm(size), nn.Tanh(), Dropout(dropout))
 
 
 def _linear(inputs: int, outputs: int) -> nn.Linear:

@@ -7,6 +7,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from model.backbones.augment import drop_words
 from model.backbones.base import Items
+from model.backbones.dropout import Dropout
 from model.options.backbones import WordsConfig
 
 
@@ -19,7 +20,7 @@ class WordEncoder(nn.Module):
         self._is_normalised = is_normalised
         self.embedding = nn.Embedding(vocabulary_size, options.word_size)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        self.dropout = nn.Dropout(options.dropout)
+        self.dropout = Dropout(options.dropout)
         self.recurrent = nn.GRU(options.word_size, options.embed_size, batch_first=True, bidirectional=True)
 
     def forward(self, captions: Items) -> Tensor:

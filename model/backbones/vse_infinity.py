@@ -14,6 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from model.backbones.augment import drop_regions
 from model.backbones.base import Items, Matcher
+from model.backbones.dropout import Dropout
 from model.backbones.text import WordEncoder, word_mask
 from model.options.backbones import VSEInfinityConfig
 
@@ -33,7 +34,7 @@ class VSEInfinity(Matcher):
             nn.Linear(region_size, options.hidden_size),
             nn.LayerNorm(options.hidden_size),
             nn.ReLU(),
-            nn.Dropout(options.dropout),
+            Dropout(options.dropout),
             nn.Linear(options.hidden_size, options.embed_size),
         )
         self.words = WordEncoder(options, vocabulary_size, is_normalised=False)

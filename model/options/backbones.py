@@ -71,10 +71,12 @@ class VSEInfinityConfig(WordsConfig):
 class AttentionConfig(WordsConfig):
     """What every backbone has that attends from words to regions or back, for every image with every caption."""
 
-    # comparing costs time in proportion, and the recurrent encoder is not what limits small collections
+    # the papers: 1024; comparing every image with every caption takes time in proportion
     embed_size: int = option(128, "Size of the common space of regions and words.", (2, 8192))
     block_megabytes: int = option(
-        512, "Memory for comparing images with captions; past it they are compared part by part.", (1, 1_000_000)
+        512,
+        "Memory for comparing images with captions; past it they are compared part by part, and again for gradients.",
+        (1, 1_000_000),
     )
 
 
