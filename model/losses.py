@@ -11,20 +11,26 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-Negatives = Literal["sum", "mean", "hardest"]
+Negatives = Literal["sum", "mean", "active", "hardest"]
 
 # Share of a batch that anchors a correspondence of 1 (the text below LNC Eq. 9).
 _ANCHOR_SHARE = 0.1
 
 
 def triplet(similarity: Tensor, forbidden: Tensor, margin: Tensor, negatives: Negatives) -> Tensor:
-    """LNC Eq. 2 (sum, or its mean) and Eq. 10 (hardest), both directions, with one margin per pair (B,)."""
+    """LNC Eq. 2 (sum, or its mean) and Eq. 10 (hardest), both directions, with one margin per pair (B,).
+
+    `active` is the mean over the negatives that violate the margin: that of all at first, of hard ones later.
+    """
     given = similarity.diagonal()
     # The margin belongs to the query: row i when an image asks, column j when a caption asks.
     rows = (margin[:, None] + similarity - given[:, None]).clamp(min=0).masked_fill(forbidden, 0.0)  # (B, B)
     columns = (margin[None, :] + similarity - given[None, :]).clamp(min=0).masked_fill(forbidden, 0.0)
     if negatives == "hardest":
         return rows.amax(dim=1) + columns.amax(dim=0)
+    if negatives == "active":
+        violated = (rows > 0).sum(dim=1), (columns > 0).sum(dim=0)  # (B,) each
+        return rows.sum(dim=1) / violated[0].clamp(min=1) + columns.sum(dim=0) / violated[1].clamp(min=1)
     if negatives == "mean":
         usable = (~forbidden).sum(dim=1).clamp(min=1)  # the mask is symmetric: the same for both directions
         return (rows.sum(dim=1) + columns.sum(dim=0)) / usable

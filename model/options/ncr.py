@@ -11,15 +11,18 @@ class NCRConfig(MethodConfig):
 
     # not a symbol: the warm-up of section 3.2; 0 is the first row of Table 8
     warmup_epochs: int = option(2, "Epochs of the plain triplet loss before the first division.", (0, 1000))
-    # Eq. 2 sums over the negatives, the released code takes their mean
-    warmup_negatives: str = option("mean", "Negatives the warm-up looks at.", choices=("mean", "sum", "hardest"))
+    # Eq. 2 sums over all negatives, the released code takes their mean. Over those that violate the margin every
+    # pair pulls alike; in the sum a mismatch, which violates it with most, outweighs the matching pairs.
+    warmup_negatives: str = option(
+        "active", "Negatives the warm-up looks at.", choices=("sum", "mean", "active", "hardest")
+    )
     # not a symbol: the co-training of section 3.4
-    epochs: int = option(4, "Epochs of training with divided and rectified pairs.", (1, 1000))
+    epochs: int = option(5, "Epochs of training with divided and rectified pairs.", (1, 1000))
     # The paper learns from the noisy subset all along, the released code in the second half of the epochs.
     # Few pairs with pooled features do worse with it: even a zero margin pulls a mismatch past its negatives.
     noisy_epochs: int = option(0, "How many of these, the last ones, also learn from the noisy subset.", (0, 1000))
-    # alpha of Eq. 2, 9 and 11; the paper's 0.2 leaves pooled features with a loss of 0 for most pairs too soon
-    margin: float = option(0.3, "Margin of the triplet loss.", (0.001, 2.0))
+    # alpha of Eq. 2, 9 and 11
+    margin: float = option(0.2, "Margin of the triplet loss.", (0.001, 2.0))
     # Psi_1..Psi_4 of Eq. 11
     soft_margin: str = option(
         "exponential",
@@ -28,8 +31,9 @@ class NCRConfig(MethodConfig):
     )
     # m of Fig. 7, the 10 of Psi_2
     margin_base: float = option(10.0, "Base of the exponential soft margin.", (1.001, 1e6))
-    # v_h, t_h of Eq. 10 are the hardest; their mean, as in Eq. 2, keeps small collections from collapsing
-    negatives: str = option("mean", "Negatives the soft-margin loss looks at.", choices=("mean", "hardest"))
+    # v_h, t_h of Eq. 10 are the hardest: with them pooled features collapse to one point. Those that violate the
+    # margin become as hard step by step.
+    negatives: str = option("active", "Negatives the soft-margin loss looks at.", choices=("mean", "active", "hardest"))
     # the threshold on w of section 3.2
     clean_above: float = option(0.5, "Pairs with a clean confidence above this train as clean.", (0.01, 0.99))
     # co-divide of Table 8; off, all pairs are one set and Eq. 8 has only the predictions to go by

@@ -15,6 +15,44 @@ LABEL = torch.tensor([0.1, 0.7, 0.9], dtype=torch.float64)
 KINDS = ("linear", "exponential", "sin", "sigmoid")
 
 
+class TestActiveTriplet:
+    """Hinges at the margin .25. Image queries: row 0: .15; row 1: none; row 2: .15. Caption queries: column 0: none;
+    column 1: .05 and .35, mean .2; column 2: .35. Their sum over the directions: .15, .2, .5.
+    """
+
+    margin = torch.full((3,), 0.25, dtype=torch.float64)
+
+    def test_is_the_mean_of_the_violating_negatives(self) -> None:
+        assert triplet(THREE, ALONE, self.margin, "active").tolist() == pytest.approx([0.15, 0.2, 0.5])
+
+    def test_lies_between_mean_and_hardest(self) -> None:
+        mean, active, hardest = (triplet(THREE, ALONE, self.margin, kind) for kind in ("mean", "active", "hardest"))
+        assert (mean <= active).all()
+        assert (active <= hardest).all()
+
+    def test_is_the_mean_while_every_negative_violates(self) -> None:
+        wide = torch.full((3,), 2.0, dtype=torch.float64)
+        active, mean = triplet(THREE, ALONE, wide, "active"), triplet(THREE, ALONE, wide, "mean")
+        assert active.tolist() == pytest.approx(mean.tolist())
+
+    def test_pull_on_a_pair_does_not_grow_with_its_violations(self) -> None:
+        """One violating caption pulls pair 0, two violating images pull pair 1: both by 1. By the mean, .5 and 1."""
+        pulls = {}
+        for kind in ("active", "mean"):
+            similarity = THREE.clone().requires_grad_()
+            values = triplet(similarity, ALONE, self.margin, kind)
+            (slope,) = torch.autograd.grad(values.sum(), similarity)
+            pulls[kind] = [-float(slope[0, 0]), -float(slope[1, 1])]
+        assert pulls == {"active": pytest.approx([1.0, 1.0]), "mean": pytest.approx([0.5, 1.0])}
+
+    def test_satisfied_batch_is_zero(self) -> None:
+        assert triplet(torch.eye(3), ALONE, torch.full((3,), 0.2), "active").tolist() == [0.0, 0.0, 0.0]
+
+    def test_gradient_matches_finite_differences(self) -> None:
+        similarity = THREE.clone().requires_grad_()
+        assert torch.autograd.gradcheck(lambda s: triplet(s, ALONE, self.margin, "active"), (similarity,))
+
+
 class TestSoftMargin:
     @pytest.mark.parametrize("kind", KINDS[:3])
     @pytest.mark.parametrize("base", [2.0, 10.0, 100.0])

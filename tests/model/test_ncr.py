@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.engine import Step
+from model.engine import Pairs, Scores, Step
 from model.methods.ncr import NCR
 from tests.model.collections import make_pairs
 from tests.model.lnc_cases import batch_of, config_of, fitted, pairs_of, survey
@@ -103,11 +103,22 @@ class TestLoss:
         assert method.loss(step).item() == pytest.approx(0.5)
 
 
+@pytest.fixture(scope="module")
+def pairs() -> Pairs:
+    return make_pairs(150, 0.4)[0]
+
+
+@pytest.fixture(scope="module")
+def usual(pairs: Pairs) -> Scores:
+    return fitted(pairs, config_of("ncr"))
+
+
 class TestSettings:
     @pytest.mark.parametrize(
         "options",
         [
             {"noisy_epochs": 4},
+            {"negatives": "mean"},
             {"negatives": "hardest"},
             {"soft_margin": "sin"},
             {"soft_margin": "sigmoid"},
@@ -115,8 +126,7 @@ class TestSettings:
         ],
         ids=str,
     )
-    def test_other_settings_train_too(self, options: dict[str, object]) -> None:
-        pairs, _ = make_pairs(200, 0.4)
+    def test_other_settings_train_too(self, options: dict[str, object], pairs: Pairs, usual: Scores) -> None:
         scores = fitted(pairs, config_of("ncr", options))
         assert np.isfinite(scores.clean_confidence).all()
-        assert not np.array_equal(scores.clean_confidence, fitted(pairs, config_of("ncr")).clean_confidence)
+        assert not np.array_equal(scores.clean_confidence, usual.clean_confidence)
