@@ -18,7 +18,8 @@ class DECLConfig(MethodConfig):
     # lambda_1
     hinge_weight: float = option(0.8, "Weight of the robust dynamic hinge, summed over a batch.", (0.0, 1000.0))
     # lambda_2; the paper's .1 is for a tanh, which can leave all negatives at -1. The cosines of a batch cannot: there
-    # .1 takes the evidence of matching pairs as well (p-hat .03 against .2 with this), and with it the scores.
+    # .1 takes the evidence of matching pairs as well. Flickr8k, 6,000 pairs, 40 % noise, one network, one seed:
+    # their p-hat ends at .03 against .27 with this; AUROC .948 against .952, F1 .82 against .85.
     divergence_weight: float = option(0.003, "Weight of the divergence from no evidence.", (0.0, 1000.0))
     # the margin of the hinge, as in the released code; Table 1 has none
     margin: float = option(0.2, "Margin of the robust dynamic hinge.", (0.001, 2.0))
