@@ -2,7 +2,6 @@
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.cluster import MiniBatchKMeans
 
 from model.errors import TrainingError
 from model.pairs import Pairs, gather
@@ -37,6 +36,8 @@ def given_categories(pairs: Pairs) -> Labels:
 
 def cluster_captions(pairs: Pairs, clusters: int, seed: int) -> Labels:
     """(N,) clusters of the caption features, fitted on a bounded sample; the same seed gives the same ones."""
+    from sklearn.cluster import MiniBatchKMeans  # takes a second to load, which only this needs
+
     count = len(pairs)
     if not 2 <= clusters <= count // 2:
         raise TrainingError(f"method_options.clusters must be between 2 and {count // 2:,} for {count:,} pairs")

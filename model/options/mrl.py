@@ -14,12 +14,12 @@ class MRLConfig(MethodConfig):
 
     # not a symbol: the released run has 30, the paper 100; small collections are memorised by then
     epochs: int = option(12, "Epochs of training.", (1, 10000))
-    # beta of L = beta L_r + (1 - beta) L_c; the released run has 0.7
+    # beta of L = beta L_r + (1 - beta) L_c; the released run has 0.7, which finds fewer wrong labels here
     clustering_weight: float = option(
-        0.7, "Share of the clustering loss; the rest is the contrastive loss.", (0.0, 1.0)
+        0.9, "Share of the clustering loss; the rest is the contrastive loss.", (0.0, 1.0)
     )
-    # tau_1; with unit vectors it bounds L_r, which has no lower bound as it goes to 0
-    clustering_temperature: float = option(1.0, "Temperature of the category probabilities.", (0.01, 100.0))
+    # tau_1; the released code has 1. Much smaller, and categories that start well swallow the others
+    clustering_temperature: float = option(0.5, "Temperature of the category probabilities.", (0.01, 100.0))
     # tau_2; the released code has 1, which tells pairs of pooled features hardly apart
     contrastive_temperature: float = option(0.2, "Temperature of the contrastive loss.", (0.01, 100.0))
     # our own, not in the paper
