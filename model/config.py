@@ -78,6 +78,7 @@ class RunConfig:
     )
     schedule_epochs: int = option(30, "Epochs between two cuts of the learning rate when schedule is step.", (1, 10000))
     gradient_clip: float = option(2.0, "Largest norm of a gradient.", (1e-6, 1e6))
+    division: str = option("gaussian", "Mixture that divides clean from noisy losses.", choices=("gaussian", "beta"))
     score_draws: int = option(4, "Batch draws that exported values are averaged over.", (1, 1000))
     method_options: MethodConfig = field(
         default_factory=CRCLConfig, metadata={"help": "Options of the method; unknown ones are refused."}

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from model.config import RunConfig
-from model.division import fit_mixture
+from model.division import fit
 from model.pairs import Pairs
 
 Floats = npt.NDArray[np.float32]
@@ -117,6 +117,16 @@ class Method(ABC):
         """What the method itself learns with the network (MRL's centres); attributes, so they are checkpointed."""
         return []
 
+    def divide(self, losses: Tensor) -> Tensor:
+        """Clean confidence of every pair by a mixture over these losses: LNC Eq. 1 and 3."""
+        values = losses.double().numpy()
+        return torch.from_numpy(fit(values, self.config.division).confidence(values)).float()
+
+    def divided_scores(
+        self, losses: Sequence[Tensor], similarities: Tensor, labels: Tensor, noisy_mean: float | None = None
+    ) -> Scores:
+        return divided_scores(losses, similarities, labels, noisy_mean, self.config.division)
+
     def other(self, network: int) -> int:
         """The network that teaches this one: the other of two, or itself when alone."""
         return self.networks - 1 - network
@@ -133,15 +143,19 @@ class Method(ABC):
 
 
 def divided_scores(
-    losses: Sequence[Tensor], similarities: Tensor, labels: Tensor, noisy_mean: float | None = None
+    losses: Sequence[Tensor],
+    similarities: Tensor,
+    labels: Tensor,
+    noisy_mean: float | None = None,
+    division: str = "gaussian",
 ) -> Scores:
     """Scores from per-pair losses of every network, their mean similarity and the method's soft labels.
 
-    `noisy_mean` is the loss of a mismatch where the method knows it (see fit_mixture).
+    `noisy_mean` is the loss of a mismatch where the method knows it (see model/division.py).
     """
     similarity = similarities.clamp(-1, 1).numpy().astype(np.float32)
-    each = [_confidence(loss, similarity, noisy_mean) for loss in losses]
-    both = _confidence(torch.stack(list(losses)).mean(dim=0), similarity, noisy_mean)
+    each = [_confidence(loss, similarity, noisy_mean, division) for loss in losses]
+    both = _confidence(torch.stack(list(losses)).mean(dim=0), similarity, noisy_mean, division)
     return Scores(
         clean_confidence=both,
         confidence_a=each[0],
@@ -154,10 +168,10 @@ def divided_scores(
     )
 
 
-def _confidence(losses: Tensor, similarity: Floats, noisy_mean: float | None) -> Floats:
+def _confidence(losses: Tensor, similarity: Floats, noisy_mean: float | None, division: str) -> Floats:
     """The mixture's posterior with a trace of the rank, which orders pairs where the posterior is flat."""
     values = losses.double().numpy()
-    posterior = fit_mixture(values, noisy_mean).confidence(values)
+    posterior = fit(values, division, noisy_mean).confidence(values)
     worst_first = np.lexsort((similarity, -values))  # by loss; equal losses by similarity
     rank = np.empty(len(values))
     rank[worst_first] = np.linspace(0.0, 1.0, len(values))

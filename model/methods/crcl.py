@@ -13,7 +13,7 @@ from model.config import RunConfig
 from model.losses import active, complementary, matching_probability
 from model.options.crcl import CRCLConfig
 from model.pairs import Pairs
-from model.training import Batch, Look, Method, Phase, Scores, Step, divided_scores
+from model.training import Batch, Look, Method, Phase, Scores, Step
 
 
 class CRCL(Method):
@@ -59,7 +59,7 @@ class CRCL(Method):
         # mistake for mismatches, as that of -log p has; and the momentum holds what was seen before a pair
         # could be memorised. The label of a mismatch is 0. Row 1 - k holds the predictions of network k.
         losses = [1 - self.labels[self.other(k)] for k in range(self.networks)]
-        return divided_scores(losses, self.similarities.mean(dim=0), self.labels.mean(dim=0), noisy_mean=1.0)
+        return self.divided_scores(losses, self.similarities.mean(dim=0), self.labels.mean(dim=0), noisy_mean=1.0)
 
     def _judge(self, batch: Batch) -> Tensor:
         probability = matching_probability(batch.similarity, batch.forbidden, self.options.temperature)

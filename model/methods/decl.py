@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from model.config import RunConfig
-from model.evidence_losses import alignment, dynamic_hinge, evidential, hinge_negatives, uncertainty
+from model.losses_decl import alignment, dynamic_hinge, evidential, hinge_negatives, uncertainty
 from model.options.decl import DECLConfig
 from model.pairs import Pairs
-from model.training import Batch, Look, Method, Phase, Scores, Step, divided_scores
+from model.training import Batch, Look, Method, Phase, Scores, Step
 
 
 class DECL(Method):
@@ -54,7 +54,7 @@ class DECL(Method):
         # What is divided is the loss 1 - G_ii, of which the label l is the hard form. It is bounded, and 1 for a
         # mismatch; unlike 1 - p-hat of Eq. 2 it does not move when L_kl takes evidence from all classes alike.
         shares = self.shares.mean(dim=0)
-        scores = divided_scores(list(1 - self.shares), self.similarities.mean(dim=0), shares, noisy_mean=1.0)
+        scores = self.divided_scores(list(1 - self.shares), self.similarities.mean(dim=0), shares, noisy_mean=1.0)
         return replace(scores, uncertainty=self.uncertainties.mean(dim=0).clamp(0, 1).numpy())
 
     def _judge(self, batch: Batch) -> Tensor:

@@ -11,12 +11,11 @@ import torch
 from torch import Tensor
 
 from model.config import RunConfig
-from model.division import fit_mixture
 from model.losses import Negatives
 from model.methods.triplet import Triplet
 from model.options.triplet import FilterConfig
 from model.pairs import Pairs
-from model.training import Look, Phase, Scores, Step, divided_scores
+from model.training import Look, Phase, Scores, Step
 
 _WARMUP, _FILTER, _TRAINING = "filter, all pairs", "filter, clean pairs", "training"
 
@@ -39,8 +38,7 @@ class FilterThenTrain(Triplet):
         if phase.name == _FILTER:
             self.filter_losses = self.losses.clone()
             for k in range(self.networks):
-                values = self.losses[k].double().numpy()
-                self.confidences[self.other(k)] = torch.from_numpy(fit_mixture(values).confidence(values))
+                self.confidences[self.other(k)] = self.divide(self.losses[k])
 
     def subsets(self, phase: Phase, network: int) -> dict[str, Tensor]:
         if phase.name == _WARMUP:
@@ -58,4 +56,6 @@ class FilterThenTrain(Triplet):
     def scores(self) -> Scores:
         # The filter's verdict is the one that counted. The losses of stage 2 do not compare: those of kept pairs
         # have been learned, those of dropped ones never seen.
-        return divided_scores(list(self.filter_losses), self.similarities.mean(dim=0), self.predictions.mean(dim=0))
+        return self.divided_scores(
+            list(self.filter_losses), self.similarities.mean(dim=0), self.predictions.mean(dim=0)
+        )

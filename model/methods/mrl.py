@@ -19,7 +19,7 @@ from model.losses_mrl import category_log_probabilities, multimodal_contrastive,
 from model.options.backbones import BackboneConfig
 from model.options.mrl import MRLConfig
 from model.pairs import Pairs
-from model.training import CLEAN_ABOVE, Batch, Look, Method, Phase, Scores, Step, divided_scores
+from model.training import CLEAN_ABOVE, Batch, Look, Method, Phase, Scores, Step
 
 # tau_1 is made for learning; read off with it, even the surest of 100 categories would have a probability of .07.
 _SHARPNESS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -78,7 +78,7 @@ class MRL(Method):
         if not self.options.needs_labels:
             # Clean: the image belongs to the caption's cluster, and inside its batch to the caption itself.
             beliefs = (self.confidences * self.matches).sqrt()
-            return divided_scores(list(1 - beliefs), self.similarities.mean(dim=0), beliefs.mean(dim=0))
+            return self.divided_scores(list(1 - beliefs), self.similarities.mean(dim=0), beliefs.mean(dim=0))
         # Clean: the given label fits the pair. That is a probability already; a mixture over it would only blur it.
         each, fit = self.confidences.numpy(), self.confidences.mean(dim=0).numpy()
         return Scores(

@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 
 from model.config import RunConfig
-from model.division import fit_mixture
 from model.losses import Negatives, predict, soft_margin, triplet
 from model.options.ncr import NCRConfig
 from model.pairs import Pairs
-from model.training import Batch, Look, Method, Phase, Scores, Step, divided_scores
+from model.training import Batch, Look, Method, Phase, Scores, Step
 
 WARMUP = "warm-up"
 _CLEAN, _BOTH = "co-training, clean pairs", "co-training, all pairs"
@@ -41,9 +40,7 @@ class NCR(Method):
     def survey(self, phase: Phase, look: Look) -> None:
         for k in range(self.networks):
             self.losses[k], self.predictions[k], self.similarities[k] = look(k, self._judge).unbind(dim=1)
-            values = self.losses[k].double().numpy()
-            confidence = fit_mixture(values).confidence(values)  # Eq. 1 and 3
-            self.confidences[self.other(k)] = torch.from_numpy(confidence)
+            self.confidences[self.other(k)] = self.divide(self.losses[k])
         self.labels = self.rectified()
 
     def rectified(self) -> Tensor:
@@ -86,7 +83,7 @@ class NCR(Method):
         return triplet(batch.similarity, batch.forbidden, margin, cast(Negatives, options.negatives)).sum()
 
     def scores(self) -> Scores:
-        return divided_scores(list(self.losses), self.similarities.mean(dim=0), self.labels.mean(dim=0))
+        return self.divided_scores(list(self.losses), self.similarities.mean(dim=0), self.labels.mean(dim=0))
 
     def _judge(self, batch: Batch) -> Tensor:
         loss = self._triplet(batch, "mean")

@@ -13,7 +13,7 @@ from model.config import RunConfig
 from model.losses import Negatives, predict, triplet
 from model.options.triplet import TripletConfig
 from model.pairs import Pairs
-from model.training import Batch, Look, Method, Phase, Scores, Step, divided_scores
+from model.training import Batch, Look, Method, Phase, Scores, Step
 
 
 class Triplet(Method):
@@ -36,7 +36,7 @@ class Triplet(Method):
         return self._plain(step.batches["all"], cast(Negatives, self.options.negatives))
 
     def scores(self) -> Scores:
-        return divided_scores(list(self.losses), self.similarities.mean(dim=0), self.predictions.mean(dim=0))
+        return self.divided_scores(list(self.losses), self.similarities.mean(dim=0), self.predictions.mean(dim=0))
 
     def _plain(self, batch: Batch, negatives: Negatives) -> Tensor:
         margin = torch.full_like(batch.similarity.diagonal(), self.options.margin)

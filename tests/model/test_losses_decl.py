@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Dirichlet, kl_divergence
 
-from model.evidence_losses import (
+from model.losses_decl import (
     alignment,
     dirichlet,
     divergence,
