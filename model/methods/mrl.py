@@ -6,7 +6,6 @@ to the other: two networks learn independently, and what they say is averaged.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +15,6 @@ from model.config import RunConfig
 from model.label_noise import confidence_in_labels
 from model.losses import matching_probability
 from model.losses_mrl import category_log_probabilities, multimodal_contrastive, robust_clustering
-from model.options.backbones import BackboneConfig
 from model.options.mrl import MRLConfig
 from model.pairs import Pairs
 from model.training import CLEAN_ABOVE, Batch, Look, Method, Phase, Scores, Step
@@ -36,7 +34,7 @@ class MRL(Method):
         labels = cluster_captions(pairs, clusters, config.seed) if clusters else given_categories(pairs)
         self.labels = torch.from_numpy(labels)  # y, (N,)
         self.categories = max(2, int(labels.max()) + 1)  # K; all captions may be one cluster
-        width = vector_size(config.backbone_options)
+        width = config.backbone_options.vector_size
         # An attribute for each network: one for both would be moved by the momentum of both optimisers.
         for k in range(self.networks):
             centres = nn.init.orthogonal_(torch.empty(width, self.categories))  # C, (D, K)
@@ -142,12 +140,6 @@ class MRL(Method):
         with torch.no_grad():
             centres = self.centres(network)
             centres.div_(centres.norm(dim=0, keepdim=True).clamp(min=1e-12))
-
-
-def vector_size(options: BackboneConfig) -> int:
-    """D, by whichever name the backbone has for it."""
-    named = asdict(options)
-    return int(named["output_size"] if "output_size" in named else named["embed_size"])
 
 
 def _vectors(batch: Batch) -> tuple[Tensor, Tensor]:

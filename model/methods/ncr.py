@@ -26,6 +26,7 @@ class NCR(Method):
         assert isinstance(config.method_options, NCRConfig)
         self.options = config.method_options
         self.losses = torch.zeros(self.networks, self.count)
+        self.scored = torch.zeros(self.networks, self.count)  # the same with the wider margin of the scores
         self.predictions = torch.zeros(self.networks, self.count)  # P of Eq. 9
         self.similarities = torch.zeros(self.networks, self.count)
         self.confidences = torch.ones(self.networks, self.count)  # w that network k is taught with
@@ -39,7 +40,8 @@ class NCR(Method):
 
     def survey(self, phase: Phase, look: Look) -> None:
         for k in range(self.networks):
-            self.losses[k], self.predictions[k], self.similarities[k] = look(k, self._judge).unbind(dim=1)
+            seen = look(k, self._judge).unbind(dim=1)
+            self.losses[k], self.predictions[k], self.similarities[k], self.scored[k] = seen
             self.confidences[self.other(k)] = self.divide(self.losses[k])
         self.labels = self.rectified()
 
@@ -72,7 +74,7 @@ class NCR(Method):
 
     def warmup(self, batch: Batch, network: int) -> Tensor:
         """Eq. 2, one value per pair."""
-        return self._triplet(batch, cast(Negatives, self.options.warmup_negatives))
+        return self._triplet(batch, cast(Negatives, self.options.warmup_negatives), self.options.margin)
 
     def _soft(self, batch: Batch, network: int) -> Tensor:
         """Eq. 10 with the margins of Eq. 11."""
@@ -83,13 +85,14 @@ class NCR(Method):
         return triplet(batch.similarity, batch.forbidden, margin, cast(Negatives, options.negatives)).sum()
 
     def scores(self) -> Scores:
-        return self.divided_scores(list(self.losses), self.similarities.mean(dim=0), self.labels.mean(dim=0))
+        return self.divided_scores(list(self.scored), self.similarities.mean(dim=0), self.labels.mean(dim=0))
 
     def _judge(self, batch: Batch) -> Tensor:
-        loss = self._triplet(batch, "mean")
+        loss = self._triplet(batch, "mean", self.options.margin)
         prediction = predict(batch.similarity, batch.forbidden, self.options.margin)
-        return torch.stack([loss, prediction, batch.similarity.diagonal()], dim=1)
+        scored = self._triplet(batch, "mean", self.options.scored_margin)
+        return torch.stack([loss, prediction, batch.similarity.diagonal(), scored], dim=1)
 
-    def _triplet(self, batch: Batch, negatives: Negatives) -> Tensor:
-        margin = torch.full_like(batch.similarity.diagonal(), self.options.margin)
-        return triplet(batch.similarity, batch.forbidden, margin, negatives)
+    def _triplet(self, batch: Batch, negatives: Negatives, margin: float) -> Tensor:
+        margins = torch.full_like(batch.similarity.diagonal(), margin)
+        return triplet(batch.similarity, batch.forbidden, margins, negatives)

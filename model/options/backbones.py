@@ -19,6 +19,11 @@ class BackboneConfig(Options):
         256, "Principal components kept of each side's pooled features; all when they have fewer.", (2, 8192)
     )
 
+    @property
+    def vector_size(self) -> int:
+        """Size of the vectors it gives; 0 where it gives none."""
+        return 0
+
 
 @dataclass(frozen=True)
 class HeadConfig(BackboneConfig):
@@ -29,6 +34,11 @@ class HeadConfig(BackboneConfig):
     hidden_size: int = option(512, "Units of the hidden layer of each projection.", (2, 8192))
     output_size: int = option(256, "Size of the common space.", (2, 8192))
     dropout: float = option(0.2, "Share of units dropped while training.", (0.0, 0.9))
+
+    @property
+    def vector_size(self) -> int:
+        """Size of the vectors it gives."""
+        return self.output_size
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,11 @@ class WordsConfig(BackboneConfig):
     region_dropout: float = option(0.0, "Mean share of an image's regions left out while training.", (0.0, 0.45))
     # CRCL's release changes 0.2 of all words; here a word only becomes unknown
     word_dropout: float = option(0.0, "Share of words replaced by the unknown word while training.", (0.0, 0.9))
+
+    @property
+    def vector_size(self) -> int:
+        """Size of the vectors it gives."""
+        return self.embed_size
 
 
 @dataclass(frozen=True)
@@ -136,3 +151,8 @@ class GatedConfig(BackboneConfig):
     output_size: int = option(512, "Size of the common space.", (2, 8192))
     # not in Eq. D8; small collections are memorised without it
     dropout: float = option(0.2, "Share of input features dropped while training.", (0.0, 0.9))
+
+    @property
+    def vector_size(self) -> int:
+        """Size of the vectors it gives."""
+        return self.output_size

@@ -11,7 +11,7 @@ class CRCLConfig(MethodConfig):
 
     # e_1..e_m of Algorithm 1
     piece_epochs: tuple[int, ...] = option(
-        (4, 4, 4), "Epochs of each self-refining piece; every piece starts with fresh networks.", (1, 1000)
+        (4, 4, 8), "Epochs of each self-refining piece; every piece starts with fresh networks.", (1, 1000)
     )
     # e_f of Eq. 11
     freeze_epochs: int = option(2, "First epochs of every piece during which labels stay as they are.", (0, 100))

@@ -23,6 +23,8 @@ class NCRConfig(MethodConfig):
     noisy_epochs: int = option(0, "How many of these, the last ones, also learn from the noisy subset.", (0, 1000))
     # alpha of Eq. 2, 9 and 11
     margin: float = option(0.2, "Margin of the triplet loss.", (0.001, 2.0))
+    # not a symbol: with alpha half of all pairs have a loss of 0 in the end, and nothing tells them apart
+    scored_margin: float = option(0.4, "Margin of the loss that the final scores are made from.", (0.001, 2.0))
     # Psi_1..Psi_4 of Eq. 11
     soft_margin: str = option(
         "exponential",

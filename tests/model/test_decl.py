@@ -1,35 +1,24 @@
 """DECL: its two phases, labels from the other network, the loss by hand, and what it says of each pair."""
 
 import math
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
 
-from model.config import RunConfig, parse_run_config
 from model.engine import Engine
 from model.methods.decl import DECL
 from model.metrics import auroc
 from model.training import Batch, Scores, Step
+from tests.model.cases import config_of, survey
 from tests.model.collections import make_pairs
 
 LOG2, LOG3, LOG6 = math.log(2), math.log(3), math.log(6)
 
 
-def config_of(**options: Any) -> RunConfig:
-    small = {"hidden_size": 64, "output_size": 32, "dropout": 0.1}
-    return parse_run_config({"method": "decl", "batch_size": 64, "backbone_options": small, **options})
-
-
 def method_of(count: int, networks: int = 2, **options: Any) -> DECL:
-    return DECL(config_of(networks=networks, method_options=options), make_pairs(count, 0.0)[0])
-
-
-def survey(method: DECL, *columns: Sequence[Sequence[float]]) -> None:
-    """Columns: label, share, uncertainty, similarity."""
-    method.survey(list(method.phases())[-1], lambda network, judge: torch.tensor(columns[network]))
+    return DECL(config_of("decl", networks=networks, method_options=options), make_pairs(count, 0.0)[0])
 
 
 class TestPhases:
@@ -47,19 +36,19 @@ class TestSurvey:
 
     def test_labels_come_from_the_other_network(self) -> None:
         method = method_of(2)
-        survey(method, self.a, self.b)
+        survey(method, [self.a, self.b])
         assert method.labels.tolist() == [[0, 1], [1, 0]]
 
     def test_one_network_labels_for_itself(self) -> None:
         method = method_of(2, networks=1)
-        survey(method, self.a)
+        survey(method, [self.a])
         assert method.labels.tolist() == [[1, 0]]
 
     def test_share_moves_by_momentum_after_the_first_survey(self) -> None:
         """First .8 and .1; then .75 * .8 + .25 * .4 = .7 and .75 * .1 + .25 * .5 = .2."""
         method = method_of(2, networks=1, momentum=0.75)
-        survey(method, self.a)
-        survey(method, [[1.0, 0.4, 0.3, 0.5], [1.0, 0.5, 0.9, 0.0]])
+        survey(method, [self.a])
+        survey(method, [[[1.0, 0.4, 0.3, 0.5], [1.0, 0.5, 0.9, 0.0]]])
         assert method.shares[0].tolist() == pytest.approx([0.7, 0.2])
         assert method.labels[0].tolist() == [1, 1]
 
@@ -110,7 +99,7 @@ class TestLoss:
 @pytest.fixture(scope="module")
 def found() -> tuple[Scores, np.ndarray]:
     pairs, mismatched = make_pairs(1000, 0.4)
-    engine = Engine(pairs, config_of(networks=1))
+    engine = Engine(pairs, config_of("decl", networks=1))
     engine.fit()
     return engine.scores(), mismatched
 

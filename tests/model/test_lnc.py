@@ -11,8 +11,8 @@ from model.methods.lnc import LNC
 from model.methods.ncr import NCR
 from model.metrics import auroc
 from model.training import Phase
+from tests.model.cases import batch_of, config_of, fitted, pairs_of, survey
 from tests.model.collections import make_pairs
-from tests.model.lnc_cases import batch_of, config_of, fitted, pairs_of, survey
 
 
 def method_of(count: int, **options: object) -> LNC:
@@ -43,10 +43,10 @@ class TestTargets:
     def test_follow_equation_5_from_one_on_and_from_the_own_network(self) -> None:
         """beta = .8. A, pair 0: .8 * 1 + .2 * .5 = .9, then .8 * .9 + .2 * 0 = .72. B, pair 0: .8 + .2 = 1."""
         method = method_of(2, momentum=0.8)
-        b = [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
-        survey(method, [[[0.0, 0.5, 0.0], [1.0, 1.0, 0.0]], b])
+        b = [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
+        survey(method, [[[0.0, 0.5, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]], b])
         assert method.targets.tolist() == [pytest.approx([0.9, 1.0]), pytest.approx([1.0, 0.8])]
-        survey(method, [[[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]], b])
+        survey(method, [[[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]], b])
         assert method.targets.tolist() == [pytest.approx([0.72, 1.0]), pytest.approx([1.0, 0.64])]
 
 
@@ -80,8 +80,8 @@ class TestSubsets:
 
     def judged(self, **options: object) -> LNC:
         method = method_of(10, **options)
-        a = [[1.0, 0.0, 0.0]] * 9 + [[0.0, 1.0, 0.0]]
-        b = [[1.0, 0.0, 0.0]] * 8 + [[0.0, 1.0, 0.0]] * 2
+        a = [[1.0, 0.0, 0.0, 0.0]] * 9 + [[0.0, 1.0, 0.0, 0.0]]
+        b = [[1.0, 0.0, 0.0, 0.0]] * 8 + [[0.0, 1.0, 0.0, 0.0]] * 2
         survey(method, [a, b], warmup_of(method))
         return method
 

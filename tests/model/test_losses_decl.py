@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Dirichlet, kl_divergence
 
+from model.losses import triplet
 from model.losses_decl import (
     alignment,
     dirichlet,
@@ -19,7 +20,6 @@ from model.losses_decl import (
     hinge_negatives,
     uncertainty,
 )
-from model.losses import triplet
 
 # Evidence [[3, 1], [1, 1]] at temperature 1, so alpha = [[4, 2], [2, 2]] and p-hat = (2/3, 1/3), (1/2, 1/2).
 TWO = torch.tensor([[math.log(3), 0.0], [0.0, 0.0]], dtype=torch.float64)

@@ -7,42 +7,24 @@ import numpy as np
 import pytest
 import torch
 
-from model.config import METHOD_CONFIGS, MIN_PAIRS, RunConfig, parse_run_config
+from model.config import METHOD_CONFIGS, MIN_PAIRS, RunConfig
 from model.engine import Engine, Pairs, Scores, Step, Stopped
 from model.losses import complementary
 from model.methods import METHODS
 from model.methods.crcl import CRCL
 from model.metrics import auroc, detection
-from model.training import Batch, Method, divided_scores
+from model.training import divided_scores
+from tests.model import cases
+from tests.model.cases import assert_valid, batch_of, fitted, pairs_of, survey
 from tests.model.collections import make_pairs
 
-SMALL = {"hidden_size": 64, "output_size": 32, "dropout": 0.1}
 FLICKR8K = Path(__file__).parents[3] / "shared" / "data" / "flickr8k"
 
 
 def config_of(method: str, **options: Any) -> RunConfig:
     if METHOD_CONFIGS[method]().needs_labels:  # these collections have none
         options.setdefault("method_options", {"clusters": 16})
-    return parse_run_config({"method": method, "batch_size": 64, "backbone_options": SMALL, **options})
-
-
-def fitted(pairs: Pairs, config: RunConfig, folder: Path | None = None) -> Scores:
-    engine = Engine(pairs, config, folder)
-    engine.fit()
-    return engine.scores()
-
-
-def assert_valid(scores: Scores, count: int) -> None:
-    for name in ("clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "similarity"):
-        values = getattr(scores, name)
-        assert values.shape == (count,)
-        assert values.dtype == np.float32
-        assert np.isfinite(values).all()
-        assert values.min() >= (-1 if name == "similarity" else 0)
-        assert values.max() <= 1
-    assert scores.is_clean.dtype == np.bool_
-    assert np.array_equal(scores.is_clean, scores.clean_confidence > scores.threshold)
-    assert 0 <= scores.noise_rate <= 1
+    return cases.config_of(method, **options)
 
 
 @pytest.fixture(scope="module")
@@ -125,21 +107,6 @@ class TestContract:
         scores = fitted(noisy_collection[0], config_of(method, networks=1))
         assert np.array_equal(scores.confidence_a, scores.confidence_b)
         assert auroc(scores.clean_confidence, noisy_collection[1]) > 0.9
-
-
-def pairs_of(count: int) -> Pairs:
-    return make_pairs(count, 0.0)[0]
-
-
-def batch_of(similarity: torch.Tensor) -> Batch:
-    size = len(similarity)
-    return Batch(torch.arange(size), similarity, torch.eye(size, dtype=torch.bool), signed=similarity)
-
-
-def survey(method: Method, columns: list[list[list[float]]]) -> None:
-    """Let the method judge the collection, with the answers of both networks given."""
-    phase = list(method.phases())[-1]
-    method.survey(phase, lambda network, judge: torch.tensor(columns[network]))
 
 
 class TestCRCL:

@@ -1,33 +1,22 @@
 """MRL: wrong labels are found; without labels, mismatched pairs by clusters of the captions."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from model.backbones.registry import BACKBONES
-from model.config import BACKBONE_CONFIGS, ConfigError, RunConfig, parse_run_config
+from model.config import BACKBONE_CONFIGS, ConfigError, parse_run_config
 from model.engine import Engine, Scores, Stopped, TrainingError
-from model.methods.mrl import MRL, vector_size
+from model.methods.mrl import MRL
 from model.metrics import auroc, detection
 from model.pairs import Pairs
 from model.training import Batch, Step
+from tests.model.cases import config_of, fitted
 from tests.model.collections import make_pairs
 
 COUNT, CATEGORIES = 800, 8
-
-
-def config_of(**options: Any) -> RunConfig:
-    small = {"hidden_size": 64, "output_size": 32, "dropout": 0.1}
-    return parse_run_config({"method": "mrl", "batch_size": 64, "backbone_options": small, **options})
-
-
-def fitted(pairs: Pairs, config: RunConfig, folder: Path | None = None) -> Scores:
-    engine = Engine(pairs, config, folder)
-    engine.fit()
-    return engine.scores()
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +36,7 @@ def labelled() -> tuple[Pairs, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def scores(labelled: tuple[Pairs, np.ndarray]) -> Scores:
-    return fitted(labelled[0], config_of())
+    return fitted(labelled[0], config_of("mrl"))
 
 
 class TestLabels:
@@ -70,44 +59,44 @@ class TestLabels:
         self, scores: Scores, labelled: tuple[Pairs, np.ndarray], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("model.methods.mrl._BLOCK_VALUES", 3 * COUNT)
-        np.testing.assert_array_equal(fitted(labelled[0], config_of()).predicted_label, scores.predicted_label)
+        np.testing.assert_array_equal(fitted(labelled[0], config_of("mrl")).predicted_label, scores.predicted_label)
 
     def test_resumed_equals_unbroken(self, scores: Scores, labelled: tuple[Pairs, np.ndarray], tmp_path: Path) -> None:
         epochs: set[int] = set()
         engine = Engine(
             labelled[0],
-            config_of(),
+            config_of("mrl"),
             tmp_path,
             on_progress=lambda progress: epochs.add(progress.epoch),
             should_stop=lambda: len(epochs) >= 4,
         )
         with pytest.raises(Stopped):
             engine.fit()
-        resumed = fitted(labelled[0], config_of(), tmp_path)
+        resumed = fitted(labelled[0], config_of("mrl"), tmp_path)
         for name, value in vars(scores).items():
             np.testing.assert_array_equal(getattr(resumed, name), value, err_msg=name)
 
     def test_right_labels_are_left_alone(self, labelled: tuple[Pairs, np.ndarray]) -> None:
         pairs, truth = labelled
         right = Pairs(pairs.images, pairs.captions, pairs.image_ids, pairs.caption_ids, labels=truth)
-        assert fitted(right, config_of(networks=1)).is_clean.mean() > 0.95
+        assert fitted(right, config_of("mrl", networks=1)).is_clean.mean() > 0.95
 
     def test_a_category_for_every_pair_trains(self, labelled: tuple[Pairs, np.ndarray]) -> None:
         rows = np.arange(64)
         pairs = labelled[0]
         alone = Pairs(pairs.images[rows], pairs.captions[rows], rows, rows, labels=rows)
-        scores = fitted(alone, config_of(method_options={"epochs": 1}))
+        scores = fitted(alone, config_of("mrl", method_options={"epochs": 1}))
         assert np.isfinite(scores.clean_confidence).all()
 
     def test_collection_without_labels_is_refused(self) -> None:
         with pytest.raises(TrainingError, match="no label column"):
-            fitted(make_pairs(64, 0.0)[0], config_of())
+            fitted(make_pairs(64, 0.0)[0], config_of("mrl"))
 
 
 class TestClusters:
     def test_mismatched_pairs_get_low_confidence(self) -> None:
         pairs, mismatched = make_pairs(800, 0.4)
-        scores = fitted(pairs, config_of(method_options={"clusters": 16}))
+        scores = fitted(pairs, config_of("mrl", method_options={"clusters": 16}))
         assert auroc(scores.clean_confidence, mismatched) > 0.95
         assert auroc(scores.rectified_correspondence, mismatched) > 0.95
         assert scores.label_confidence is None  # nobody gave a label that could be wrong
@@ -130,7 +119,7 @@ class TestLoss:
         assert torch.equal(method.centres(0).data, axes)  # of unit length again
 
     def test_centres_have_unit_length_after_training(self, labelled: tuple[Pairs, np.ndarray]) -> None:
-        engine = Engine(labelled[0], config_of(method_options={"epochs": 2}))
+        engine = Engine(labelled[0], config_of("mrl", method_options={"epochs": 2}))
         engine.fit()
         method = engine._method
         assert isinstance(method, MRL)
@@ -146,7 +135,7 @@ class TestVectorSize:
         options = BACKBONE_CONFIGS[name]()
         network = BACKBONES[name](options, 6, 6).eval()
         images = (torch.randn(2, 3, 6),) if options.reads_regions else (torch.randn(2, 6),)
-        assert network.encode_images(images)[0].shape == (2, vector_size(options))
+        assert network.encode_images(images)[0].shape == (2, options.vector_size)
 
 
 class TestBackbones:

@@ -6,16 +6,17 @@ import torch
 
 from model.engine import Pairs, Scores, Step
 from model.methods.ncr import NCR
+from tests.model.cases import batch_of, config_of, fitted, pairs_of, survey
 from tests.model.collections import make_pairs
-from tests.model.lnc_cases import batch_of, config_of, fitted, pairs_of, survey
 
 
 class TestNCR:
     def judged(self, **options: object) -> NCR:
-        """Network A finds pairs 0 and 1 clean, B pairs 0 and 2. Columns: loss, prediction, similarity."""
+        """Network A finds pairs 0 and 1 clean, B pairs 0 and 2. Columns: loss, prediction, similarity,
+        loss for the scores."""
         method = NCR(config_of("ncr", options), pairs_of(4))
-        a = [[0.0, 0.9, 0.0], [0.0, 0.8, 0.0], [1.0, 0.2, 0.0], [1.0, 0.1, 0.0]]
-        b = [[0.0, 0.7, 0.0], [1.0, 0.4, 0.0], [0.0, 0.6, 0.0], [1.0, 0.3, 0.0]]
+        a = [[0.0, 0.9, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0], [1.0, 0.2, 0.0, 1.0], [1.0, 0.1, 0.0, 1.0]]
+        b = [[0.0, 0.7, 0.0, 0.0], [1.0, 0.4, 0.0, 1.0], [0.0, 0.6, 0.0, 0.0], [1.0, 0.3, 0.0, 1.0]]
         survey(method, [a, b])
         return method
 

@@ -5,21 +5,16 @@ from typing import Any
 import pytest
 import torch
 
-from model.config import RunConfig, parse_run_config
 from model.engine import Engine
 from model.methods.filter_then_train import FilterThenTrain
 from model.methods.triplet import Triplet
 from model.metrics import auroc
 from model.training import Batch, Step
+from tests.model.cases import config_of
 from tests.model.collections import make_pairs
 
 THREE = torch.tensor([[0.9, 0.3, 0.8], [0.1, 0.5, 0.2], [0.4, 0.6, 0.7]])
 BATCH = Batch(torch.arange(3), THREE, torch.eye(3, dtype=torch.bool), THREE)
-
-
-def config_of(method: str, **options: Any) -> RunConfig:
-    small = {"hidden_size": 64, "output_size": 32, "dropout": 0.1}
-    return parse_run_config({"method": method, "batch_size": 64, "backbone_options": small, **options})
 
 
 class TestTriplet:

@@ -1,7 +1,9 @@
-"""What the tests of NCR and LNC share: small runs, and surveys whose answers are given."""
+"""What the tests of the methods share: small runs, surveys whose answers are given, what every score must be."""
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,8 +24,8 @@ def pairs_of(count: int) -> Pairs:
     return make_pairs(count, 0.0)[0]
 
 
-def fitted(pairs: Pairs, config: RunConfig) -> Scores:
-    engine = Engine(pairs, config)
+def fitted(pairs: Pairs, config: RunConfig, folder: Path | None = None) -> Scores:
+    engine = Engine(pairs, config, folder)
     engine.fit()
     return engine.scores()
 
@@ -37,3 +39,16 @@ def survey(method: Method, columns: list[list[list[float]]], phase: Phase | None
     """Let the method judge the collection, with the answers of both networks given."""
     chosen = phase or list(method.phases())[-1]
     method.survey(chosen, lambda network, judge: torch.tensor(columns[network]))
+
+
+def assert_valid(scores: Scores, count: int) -> None:
+    for name in ("clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "similarity"):
+        values = getattr(scores, name)
+        assert values.shape == (count,)
+        assert values.dtype == np.float32
+        assert np.isfinite(values).all()
+        assert values.min() >= (-1 if name == "similarity" else 0)
+        assert values.max() <= 1
+    assert scores.is_clean.dtype == np.bool_
+    assert np.array_equal(scores.is_clean, scores.clean_confidence > scores.threshold)
+    assert 0 <= scores.noise_rate <= 1
