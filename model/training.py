@@ -3,6 +3,7 @@
 A method holds its per-pair memory as plain tensors of length N in attributes; they are what is checkpointed.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ Floats = npt.NDArray[np.float32]
 
 # is_clean means a clean confidence above this.
 CLEAN_ABOVE = 0.5
+# Lengths of training are given for collections up to this size.
+SMALL_PAIRS = 6000
 # Small against any difference that means something, large against the step of a float32.
 _RANK_SHARE = 1e-3
 
@@ -82,6 +85,11 @@ class Scores:
     uncertainty: Floats | None = None  # (N,) in [0, 1], high is uncertain; DECL
     label_confidence: Floats | None = None  # (N,) in [0, 1] that the given category is right; MRL
     predicted_label: npt.NDArray[np.int64] | None = None  # (N,) category; MRL
+
+
+def grown(epochs: int, growth: float, count: int) -> int:
+    """Epochs for a collection of `count` pairs: what a large one has time to learn, a small one memorises."""
+    return epochs + round(growth * math.log2(max(1.0, count / SMALL_PAIRS)))
 
 
 class Method(ABC):

@@ -13,7 +13,7 @@ from model.config import RunConfig
 from model.losses import active, complementary, matching_probability
 from model.options.crcl import CRCLConfig
 from model.pairs import Pairs
-from model.training import Batch, Look, Method, Phase, Scores, Step
+from model.training import Batch, Look, Method, Phase, Scores, Step, grown
 
 
 class CRCL(Method):
@@ -26,7 +26,9 @@ class CRCL(Method):
         self.updates = torch.tensor(0)
 
     def phases(self) -> Iterable[Phase]:
-        for number, epochs in enumerate(self.options.piece_epochs, start=1):
+        *early, last = self.options.piece_epochs
+        pieces = [*early, grown(last, self.options.growth, self.count)]
+        for number, epochs in enumerate(pieces, start=1):
             frozen = self.options.freeze_epochs
             if frozen:
                 yield Phase(f"piece {number}, labels frozen", frozen, fresh_networks=True, is_surveyed=False)

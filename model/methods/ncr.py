@@ -14,7 +14,7 @@ from model.config import RunConfig
 from model.losses import Negatives, predict, soft_margin, triplet
 from model.options.ncr import NCRConfig
 from model.pairs import Pairs
-from model.training import Batch, Look, Method, Phase, Scores, Step
+from model.training import Batch, Look, Method, Phase, Scores, Step, grown
 
 WARMUP = "warm-up"
 _CLEAN, _BOTH = "co-training, clean pairs", "co-training, all pairs"
@@ -34,8 +34,9 @@ class NCR(Method):
 
     def phases(self) -> Iterable[Phase]:
         yield Phase(WARMUP, self.options.warmup_epochs, is_surveyed=False, is_scheduled=False)
-        noisy = min(self.options.noisy_epochs, self.options.epochs)
-        yield Phase(_CLEAN, self.options.epochs - noisy)
+        epochs = grown(self.options.epochs, self.options.growth, self.count)
+        noisy = min(self.options.noisy_epochs, epochs)
+        yield Phase(_CLEAN, epochs - noisy)
         yield Phase(_BOTH, noisy)
 
     def survey(self, phase: Phase, look: Look) -> None:

@@ -13,7 +13,7 @@ from model.losses import complementary
 from model.methods import METHODS
 from model.methods.crcl import CRCL
 from model.metrics import auroc, detection
-from model.training import divided_scores
+from model.training import divided_scores, grown
 from tests.model import cases
 from tests.model.cases import assert_valid, batch_of, fitted, pairs_of, survey
 from tests.model.collections import make_pairs
@@ -171,3 +171,17 @@ class TestFlickr8k:
         given[chosen] = np.roll(chosen, 1)
         scores = fitted(Pairs(images[given], captions, given, np.arange(count)), RunConfig())
         assert auroc(scores.clean_confidence, given != np.arange(count)) > 0.93
+
+
+class TestGrown:
+    def test_small_collections_keep_their_epochs(self) -> None:
+        assert [grown(5, 2.0, count) for count in (64, 6_000)] == [5, 5]
+
+    def test_every_doubling_adds_epochs(self) -> None:
+        """log2(30,000 / 6,000) = 2.32; times 2 is 4.6, times 3 is 7.0."""
+        assert grown(5, 2.0, 12_000) == 7
+        assert grown(5, 2.0, 30_000) == 10
+        assert grown(4, 3.0, 30_000) == 11
+
+    def test_no_growth_is_the_papers_form(self) -> None:
+        assert grown(5, 0.0, 3_000_000) == 5
