@@ -8,6 +8,7 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from torch import Tensor, nn
+from torch.nn import functional
 
 # Pooled features (features,), regions (regions,), words (tokens, lengths); encoded, whatever a backbone compares.
 Items = tuple[Tensor, ...]
@@ -40,3 +41,23 @@ class Matcher(nn.Module):
 
     def forward(self, images: Items, captions: Items) -> Tensor:
         return self.similarity(self.compare(self.encode_images(images), self.encode_captions(captions)))
+
+
+class VectorMatcher(Matcher):
+    """One unit vector per item; S(v, t) is their cosine. `images` and `captions` embed the items of each side."""
+
+    gives_vectors: ClassVar[bool] = True
+
+    def __init__(self, images: nn.Module, captions: nn.Module) -> None:
+        super().__init__()
+        self.images = images
+        self.captions = captions
+
+    def encode_images(self, images: Items) -> Items:
+        return (functional.normalize(self.images(*images), dim=1),)
+
+    def encode_captions(self, captions: Items) -> Items:
+        return (functional.normalize(self.captions(*captions), dim=1),)
+
+    def compare(self, images: Items, captions: Items) -> Tensor:
+        return images[0] @ captions[0].T

@@ -1,34 +1,19 @@
 """The `gated` backbone for video and text: gated embedding units over pooled features (LNC appendix D.2)."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from model.backbones.base import Items, Matcher
+from model.backbones.base import VectorMatcher
 from model.backbones.dropout import Dropout
 from model.options.backbones import GatedConfig
 
 
-class Gated(Matcher):
-    """One gated unit per side; S(v, t) is the cosine in the common space."""
-
-    gives_vectors: ClassVar[bool] = True
+class Gated(VectorMatcher):
+    """One gated unit per side."""
 
     def __init__(self, options: GatedConfig, image_size: int, caption_size: int) -> None:
-        super().__init__()
-        self.images = GatedUnit(image_size, options.output_size, options.dropout)
-        self.captions = GatedUnit(caption_size, options.output_size, options.dropout)
-
-    def encode_images(self, images: Items) -> Items:
-        return (functional.normalize(self.images(images[0]), dim=1),)
-
-    def encode_captions(self, captions: Items) -> Items:
-        return (functional.normalize(self.captions(captions[0]), dim=1),)
-
-    def compare(self, images: Items, captions: Items) -> Tensor:
-        return images[0] @ captions[0].T
+        size, dropout = options.output_size, options.dropout
+        super().__init__(GatedUnit(image_size, size, dropout), GatedUnit(caption_size, size, dropout))
 
 
 class GatedUnit(nn.Module):

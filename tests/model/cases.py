@@ -52,3 +52,15 @@ def assert_valid(scores: Scores, count: int) -> None:
     assert scores.is_clean.dtype == np.bool_
     assert np.array_equal(scores.is_clean, scores.clean_confidence > scores.threshold)
     assert 0 <= scores.noise_rate <= 1
+
+
+def alone(size: int) -> Tensor:
+    """The mask of a batch without repeated content: only the diagonal is forbidden."""
+    return torch.eye(size, dtype=torch.bool)
+
+
+def repeated() -> Tensor:
+    """Pairs 0 and 1 of three share their image."""
+    mask = alone(3)
+    mask[0, 1] = mask[1, 0] = True
+    return mask

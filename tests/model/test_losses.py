@@ -16,21 +16,9 @@ from model.losses import (
     soft_margin,
     triplet,
 )
+from tests.model.cases import alone, repeated
 
 LOG2 = math.log(2.0)
-
-
-def alone(size: int) -> Tensor:
-    """The mask of a batch without repeated content: only the diagonal is forbidden."""
-    return torch.eye(size, dtype=torch.bool)
-
-
-def repeated() -> Tensor:
-    """Pairs 0 and 1 of three share their image."""
-    mask = alone(3)
-    mask[0, 1] = mask[1, 0] = True
-    return mask
-
 
 # Rows are images. Chosen so that no hinge sits exactly at its corner with the margins used below.
 THREE = torch.tensor([[0.9, 0.3, 0.8], [0.1, 0.5, 0.2], [0.4, 0.6, 0.7]], dtype=torch.float64)

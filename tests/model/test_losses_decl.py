@@ -20,24 +20,13 @@ from model.losses_decl import (
     hinge_negatives,
     uncertainty,
 )
+from tests.model.cases import alone, repeated
 
 # Evidence [[3, 1], [1, 1]] at temperature 1, so alpha = [[4, 2], [2, 2]] and p-hat = (2/3, 1/3), (1/2, 1/2).
 TWO = torch.tensor([[math.log(3), 0.0], [0.0, 0.0]], dtype=torch.float64)
 THREE = torch.tensor([[0.9, 0.3, 0.8], [0.1, 0.5, 0.2], [0.4, 0.6, 0.7]], dtype=torch.float64)
 ONES, ZEROS = torch.ones(2, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
 SAMPLES = 200_000
-
-
-def alone(size: int) -> Tensor:
-    """The mask of a batch without repeated content: only the diagonal is forbidden."""
-    return torch.eye(size, dtype=torch.bool)
-
-
-def repeated() -> Tensor:
-    """Pairs 0 and 1 of three share their image."""
-    mask = alone(3)
-    mask[0, 1] = mask[1, 0] = True
-    return mask
 
 
 def drawn(alpha: Tensor) -> Tensor:
