@@ -219,6 +219,14 @@ class TestEngine:
         with pytest.raises(ValueError, match="same length"):
             replace(pairs, image_ids=pairs.image_ids[:-1])
 
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")  # from torch's own modules as they are loaded
+    def test_compiled_encoders_give_the_same_scores(self, pairs: Pairs, unbroken: Scores) -> None:
+        # Traced and run by torch.compile, without the code generator, for which a C++ compiler would be needed.
+        with torch.compiler.set_stance("force_eager"):
+            engine = Engine(pairs, CONFIG, is_compiled=True)
+            engine.fit()
+        assert_same(engine.scores(), unbroken)
+
 
 class TestSimilarities:
     def test_unseen_pairs_find_each_other(self) -> None:

@@ -10,15 +10,16 @@ import pytest
 import torch
 from torch import distributed
 
-from model.config import HeadConfig, RunConfig, parse_run_config
+from model.config import RunConfig, parse_run_config, run_config_to_dict
 from model.engine import Engine, Stopped
-from tests.model.collections import make_pairs
+from tests.model.collections import make_scenes
 
 COUNT = 210
 # Dropout would be drawn for other items in each process; everything else is compared to the digit.
-CONFIG = RunConfig(
-    batch_size=30, score_draws=2, backbone_options=HeadConfig(hidden_size=16, output_size=8, dropout=0.0)
-)
+SIZES = {"hidden_size": 16, "output_size": 8, "dropout": 0.0}
+WORD_SIZES = {"word_size": 8, "embed_size": 16, "dropout": 0.0}
+SHORT = {"piece_epochs": [2], "freeze_epochs": 1}
+CONFIG = parse_run_config({"batch_size": 30, "score_draws": 2, "backbone_options": SIZES, "method_options": SHORT})
 TOLERANCE = 2e-3
 
 
@@ -30,7 +31,7 @@ def train(config: RunConfig, folder: Path | None = None, stop_at: int = 0) -> di
         asked += 1
         return asked == stop_at
 
-    engine = Engine(make_pairs(COUNT, 0.3)[0], config, folder, should_stop=should_stop)
+    engine = Engine(make_scenes(COUNT, 0.3)[0], config, folder, should_stop=should_stop)
     try:
         engine.fit()
     except Stopped:
@@ -49,8 +50,6 @@ def member(rank: int, size: int, meeting: str, config: dict[str, Any], folder: P
 
 
 def train_together(config: RunConfig, folder: Path, stop_at: int = 0) -> list[dict[str, Any]]:
-    from model.config import run_config_to_dict
-
     folder.mkdir(exist_ok=True)
     context = multiprocessing.get_context("spawn")
     meeting = folder / "meeting"
@@ -68,10 +67,18 @@ def train_together(config: RunConfig, folder: Path, stop_at: int = 0) -> list[di
 
 
 class TestTwoProcesses:
-    @pytest.mark.parametrize("method", ["crcl", "ncr"])
-    def test_give_the_scores_of_one(self, method: str, tmp_path: Path) -> None:
-        options = parse_run_config({"method": method}).method_options
-        config = replace(CONFIG, method=method, method_options=options)
+    # MRL learns centres of its own; scan compares words, in shares of different length.
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"method": "ncr", "backbone_options": SIZES},
+            {"method": "mrl", "backbone_options": SIZES, "method_options": {"epochs": 4}},
+            {"method": "crcl", "backbone": "scan", "backbone_options": WORD_SIZES, "method_options": SHORT},
+        ],
+        ids=["ncr", "mrl", "crcl with scan"],
+    )
+    def test_give_the_scores_of_one(self, options: dict[str, Any], tmp_path: Path) -> None:
+        config = parse_run_config({"batch_size": 30, "score_draws": 2, **options})
         alone = train(config)
         first, second = train_together(config, tmp_path)
         for name, value in alone.items():
