@@ -22,6 +22,7 @@ from model.pairs import Pairs
 from model.parallel import Fleet
 from model.schedule import rate_share
 from model.training import Batch, Judge, Method, Phase, Scores, Step
+from model.words import Vocabulary
 
 __all__ = ["Batch", "Engine", "Method", "Pairs", "Phase", "Progress", "Scores", "Step", "Stopped", "TrainingError"]
 
@@ -57,6 +58,7 @@ class Engine:
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
         is_compiled: bool = False,  # torch.compile of the encoders: worth its minute on a GPU and long trainings
+        vocabulary: Vocabulary | None = None,  # of another collection; by default built from this one's captions
     ) -> None:
         if len(pairs) < MIN_PAIRS:
             raise TrainingError(f"{len(pairs)} pairs are too few to learn from; at least {MIN_PAIRS} are needed")
@@ -68,6 +70,7 @@ class Engine:
         self._should_stop = should_stop or (lambda: False)
         self._batch_size = min(config.batch_size, len(pairs))
         self._is_compiled = is_compiled
+        self._vocabulary = vocabulary
         self._fleet = Fleet()
         self._batches = 0
         self._is_finished = False
@@ -113,7 +116,13 @@ class Engine:
         if self._folder is not None:
             saved = checkpoint.load_newest(self._folder, config_hash(self.config), len(self._pairs))
         self._networks = Networks(
-            self._pairs, self.config, self._device, self._method.parameters, saved, self._is_compiled
+            self._pairs,
+            self.config,
+            self._device,
+            self._method.parameters,
+            saved,
+            self._is_compiled,
+            self._vocabulary,
         )
         if saved is not None:
             self._done, self._steps = saved["done"], saved["steps"]

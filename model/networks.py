@@ -1,6 +1,6 @@
 """The networks that are trained together, with their inputs, optimisers and random state."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class Networks:
         extra: Callable[[int], list[torch.nn.Parameter]],
         saved: dict[str, Any] | None,
         is_compiled: bool = False,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         self._config = config
         self._device = device
@@ -47,7 +48,7 @@ class Networks:
         if sources[1] is None:
             raise TrainingError(f"the backbone {config.backbone} reads words: the captions themselves are needed")
         if saved is None:
-            self._readers = _fit_readers(config, sources)
+            self._readers = _fit_readers(config, sources, vocabulary)
         else:
             self._readers = [load_reader(state) for state in saved["readers"]]
         ids = (pairs.image_ids, pairs.caption_ids)
@@ -199,10 +200,10 @@ class Networks:
         return torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_mixed)
 
 
-def _fit_readers(config: RunConfig, sources: tuple[Any, Any]) -> list[Reader]:
+def _fit_readers(config: RunConfig, sources: tuple[Any, Any], vocabulary: Vocabulary | None) -> list[Reader]:
     options = config.backbone_options
     images = FeatureReader.fit(sources[0], is_pooled=not options.reads_regions, components=options.input_size)
     if not isinstance(options, WordsConfig):
         return [images, FeatureReader.fit(sources[1], is_pooled=True, components=options.input_size)]
-    texts: Sequence[str] = sources[1]
-    return [images, WordReader(Vocabulary.build(texts, options.least_word_count).words, options.longest_caption)]
+    words = vocabulary or Vocabulary.build(sources[1], options.least_word_count)
+    return [images, WordReader(words.words, options.longest_caption)]

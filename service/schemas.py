@@ -162,7 +162,9 @@ class Pair(BaseModel):
         default=None, ge=0, le=1, description="How sure it is that the label is right; low is bad. Only `mrl`."
     )
     predicted_label: str | None = Field(default=None, description="The likeliest label. Only `mrl`.")
-    similarity: float | None = Field(default=None, description="Mean of the networks' similarities; a cosine, or 0 to 1 for sgr, saf and sgraf.")
+    similarity: float | None = Field(
+        default=None, description="Mean of the networks' similarities; a cosine, or 0 to 1 for sgr, saf and sgraf."
+    )
     is_mismatch_issue: bool | None = Field(default=None, description="True for pairs below the automatic cut.")
 
 

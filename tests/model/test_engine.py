@@ -15,8 +15,10 @@ from model.config import MIN_PAIRS, CRCLConfig, HeadConfig, RunConfig
 from model.engine import Engine, Pairs, Progress, Scores, Step, Stopped, TrainingError
 from model.methods import METHODS
 from model.methods.crcl import CRCL
+from model.options.backbones import VSEInfinityConfig
 from model.options.ncr import NCRConfig
-from tests.model.collections import make_pairs
+from model.words import Vocabulary
+from tests.model.collections import make_pairs, make_scenes
 
 CONFIG = RunConfig(
     batch_size=16,
@@ -226,6 +228,31 @@ class TestEngine:
             engine = Engine(pairs, CONFIG, is_compiled=True)
             engine.fit()
         assert_same(engine.scores(), unbroken)
+
+
+class TestVocabulary:
+    options = RunConfig(
+        backbone="vse_infinity",
+        networks=1,
+        batch_size=32,
+        method_options=CRCLConfig(piece_epochs=(1,), freeze_epochs=0),
+        backbone_options=VSEInfinityConfig(word_size=8, embed_size=8, hidden_size=8, position_size=4),
+    )
+
+    def test_given_words_are_used_instead_of_the_collections(self) -> None:
+        pairs, _ = make_scenes(96, 0.0)
+        own, given = Engine(pairs, self.options), Engine(pairs, self.options, vocabulary=Vocabulary(["thing1"]))
+        for engine in (own, given):
+            engine.fit()
+        # All words but one are unknown now: captions of as many words look alike.
+        texts = ["thing2 thing3 thing4", "thing5 thing6 thing7"]
+        assert np.ptp(given.similarities(pairs.images[:1], texts)) == 0
+        assert np.ptp(own.similarities(pairs.images[:1], texts)) > 0
+
+    def test_backbone_of_words_needs_the_captions(self) -> None:
+        pairs, _ = make_scenes(96, 0.0)
+        with pytest.raises(TrainingError, match="vse_infinity reads words"):
+            Engine(replace(pairs, texts=None), self.options).fit()
 
 
 class TestSimilarities:
