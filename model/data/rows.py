@@ -1,4 +1,4 @@
-"""What every reader yields: one Pair or one Reject for each line, never an exception for a bad line.
+"""What every reader yields: one Pair or one Reject for each row, never an exception for a bad one.
 
 A file that cannot be read at all (empty, wrong encoding, cut short) is a FileError: a code, and what to do.
 """
@@ -35,18 +35,22 @@ _is_path = re.compile(_PATH).fullmatch
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    row: int  # line number in the file, from 1, a header counted
+    row: int  # line number in the file, from 1, a header counted; in other sources the number of the pair, from 1
     uid: str
     url: str
     caption: str
-    extra: str | None  # the other columns joined by TAB, None where the file has only two
+    # The other columns, None where there are none: joined by TAB if the source is TSV, else a JSON object.
+    extra: str | None
     label: str | None = None  # the category, None where the file or the line has none
+    place: str | None = None  # where in the source the image or its features lie (Source.read_image, Source.features)
+    is_match: bool | None = None  # the truth, where the source knows it; to judge results with, never to train on
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
     row: int
-    offset: int  # of the line's first byte, in the decompressed file
+    # Of the line's first byte in the decompressed file; of a tar member; in Parquet and arrays the row from 0.
+    offset: int
     reason: str  # a key of REASONS
     detail: str
     text: str  # the start of the line, safe to store and to show

@@ -109,8 +109,10 @@ class Pair(Base):
     uid: Mapped[UUID]  # 128 bits of sha256 over url NUL caption; equal for repeated pairs
     url: Mapped[str]
     caption: Mapped[str]
-    extra: Mapped[str | None]  # the file's other columns, TAB between them
+    extra: Mapped[str | None]  # the file's other columns: TAB between them, or a JSON object
     label: Mapped[str | None]  # the category that the file gives it
+    place: Mapped[str | None]  # where in the upload its image or its features lie
+    is_match: Mapped[bool | None]  # the truth, where the upload knows it
 
 
 class Reject(Base):
