@@ -24,6 +24,7 @@ from model.options.base import ConfigError as ConfigError
 from model.options.base import MethodConfig, option, validate
 from model.options.crcl import CRCLConfig
 from model.options.decl import DECLConfig
+from model.options.formats import FORMATS as FORMATS
 from model.options.mrl import MRLConfig
 from model.options.ncr import LNCConfig, NCRConfig
 from model.options.triplet import FilterConfig, TripletConfig

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from service import queries, schemas, views
 from service.db import jobs, submissions
+from service.db.images import forget_failures
 from service.db.session import transaction
 from service.db.states import CollectionState, Scope
 from service.db.tables import ApiKey, Collection
@@ -29,6 +30,9 @@ def create_collection(session: Session, key: ApiKey, body: schemas.CollectionCre
     collection = Collection(workspace_id=key.workspace_id, name=body.name, read_options=options)
     session.add(collection)
     session.flush()
+    if body.folder is not None:  # nothing to wait for: the worker reads it where it lies
+        collection.state, collection.file_name = CollectionState.INGESTING, Path(body.folder).name
+        submissions.submit_ingest(session, collection)
     return collection.id
 
 
@@ -67,8 +71,14 @@ def delete_collection(session: Session, key: ApiKey, id: UUID, storage: Storage)
     runs, exports = queries.ids_below(session, collection.id)
     session.delete(collection)
     files = [storage.upload(id), *map(storage.export, exports)]
-    folders = [storage.run(run_id) for run_id in runs]
+    folders = [storage.unpacked(id), *map(storage.run, runs)]
     event.listen(session, "after_commit", lambda _: _remove(files, folders), once=True)
+
+
+def retry_images(session: Session, key: ApiKey, id: UUID, body: schemas.RetryImages) -> schemas.Retried:
+    """What failed is forgotten, so that the next run tries it again; what arrived is kept."""
+    collection = queries.get_owned(session, Collection, id, key.workspace_id, lock=True)
+    return schemas.Retried(forgotten=forget_failures(session, collection.id, body.classes))
 
 
 def _remove(files: Sequence[Path], folders: Sequence[Path]) -> None:

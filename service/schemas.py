@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from model.config import FORMATS
 from service.db.states import CollectionState, JobState, Scope, Split, StageName
 
 UID = Field(
@@ -52,6 +53,27 @@ class CollectionCreate(Request):
         "the Conceptual Captions labels subset.",
     )
     header: bool | None = Field(default=None, description="Whether the first line names the columns; else detected.")
+    input_format: Literal[*FORMATS] | None = Field(  # type: ignore[valid-type]
+        default=None, description="Which format the file has; else its content tells."
+    )
+    split: Text | None = Field(
+        default=None, description="Of a folder with several splits: which one, e.g. `train`.", max_length=100
+    )
+    noise_index: Text | None = Field(
+        default=None,
+        description="Name of a noise index file in a `precomp` folder: images are exchanged as it says, and which "
+        "pairs match is known from it.",
+        max_length=1000,
+    )
+    features: Text | None = Field(
+        default=None, description="Of a `datacomp` folder with two kinds of features: `b32` or `l14`.", max_length=100
+    )
+    folder: Text | None = Field(
+        default=None,
+        description="A folder or file on the worker's machine, below one of its PAIRSIFT_IMAGE_ROOTS. It is read where "
+        "it lies, at once; no file is uploaded then.",
+        max_length=4000,
+    )
     image_root: Text | None = Field(
         default=None,
         description="A folder on the worker's machine. With it, the URL column may hold paths of image files "
@@ -77,6 +99,18 @@ class Collection(BaseModel):
     )
     error: Failure | None = None
     created_at: datetime
+
+
+class RetryImages(Request):
+    classes: list[Text] | None = Field(
+        default=None,
+        description="Only failures of these classes; else all of them.",
+        examples=[["timeout", "429"]],
+    )
+
+
+class Retried(BaseModel):
+    forgotten: int = Field(description="How many failed images the next run will try again.")
 
 
 class Reject(BaseModel):

@@ -15,6 +15,10 @@ class Storage:
     def upload(self, collection_id: UUID) -> Path:
         return self.root / "uploads" / str(collection_id)
 
+    def unpacked(self, collection_id: UUID) -> Path:
+        """A folder for what readers have to unpack before they can use it."""
+        return self.root / "unpacked" / str(collection_id)
+
     def image(self, sha256: bytes) -> Path:
         digest = sha256.hex()
         return self.root / "images" / digest[:2] / digest

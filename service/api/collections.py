@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPAuthorizationCredentials
 
 from service import cursor, queries, schemas, views
-from service.collections import accept_file, authorize_upload, create_collection, delete_collection
+from service.collections import accept_file, authorize_upload, create_collection, delete_collection, retry_images
 from service.db.tables import Collection
 from service.deps import IdempotencyHeader, Limit, PageCursor, ReadKey, SessionDep, WriteKey, bearer, once
 from service.upload import receive, refuse_too_large
@@ -24,7 +24,8 @@ def create(
     response: Response,
     idempotency_key: IdempotencyHeader = None,
 ) -> schemas.Collection:
-    """Say here how its file is to be read, where that should not be detected; then send the file."""
+    """Say here how its file is to be read, where that should not be detected; then send the file. With `folder` there
+    is nothing to send: poll the collection until it is `ready`."""
     id = once(
         session, key, idempotency_key, "POST /v1/collections", body, lambda: create_collection(session, key, body)
     )
@@ -70,6 +71,7 @@ def delete(id: UUID, key: WriteKey, session: SessionDep, request: Request) -> No
             "content": {
                 "text/tab-separated-values": {"schema": {"type": "string", "format": "binary"}},
                 "application/gzip": {"schema": {"type": "string", "format": "binary"}},
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
             },
         }
     },
@@ -86,8 +88,8 @@ async def upload(
         schemas.Text | None, Query(max_length=200, description="For people; the content decides what it is.")
     ] = None,
 ) -> schemas.Collection:
-    """The raw body is the file: CC-style TSV (`caption TAB url` or `url TAB caption`), plain or gzip. It is
-    read in the background; poll the collection until it is `ready` or `failed`."""
+    """The raw body is the file: TSV, CSV or JSONL (plain, gz or zst), Parquet, WebDataset, or a tar or zip of a folder
+    in any of the other formats. It is read in the background; poll the collection until it is `ready` or `failed`."""
     state = request.app.state
     await run_in_threadpool(authorize_upload, state.engine, credentials, id)
     refuse_too_large(request.headers.get("Content-Length"), state.settings.max_upload_bytes)
@@ -115,6 +117,13 @@ def rejects(
     following = cursor.encode(f"rejects {id}", last.row) if last else None
     items = [schemas.Reject.model_validate(item, from_attributes=True) for item in page]
     return schemas.Page(items=items, next=following)
+
+
+@router.post("/{id}/images/retry", operation_id="retryImages", summary="Try failed images again in the next run")
+def retry(id: UUID, body: schemas.RetryImages, key: WriteKey, session: SessionDep) -> schemas.Retried:
+    """Dead links come back, and hosts that limited us calm down. Start a run afterwards; scores that are published
+    stay as they are."""
+    return retry_images(session, key, id, body)
 
 
 def _view(session: SessionDep, key: ReadKey, id: UUID) -> schemas.Collection:

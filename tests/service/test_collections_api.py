@@ -52,6 +52,8 @@ class TestCreateCollection:
             ({"image_root": "/data\0"}, "image_root"),
             ({"header": "maybe"}, "header"),
             ({"url_column": [1]}, "url_column"),
+            ({"input_format": "xml"}, "input_format"),
+            ({"folder": "/data\0"}, "folder"),
         ],
     )
     def test_wrong_field_is_named(self, idle_http: httpx.Client, body: dict[str, object], field: str) -> None:
@@ -96,6 +98,47 @@ class TestCreateCollection:
             first = idle_http.post("/v1/collections", json={"name": "a"}, headers=headers)
             second = other.post("/v1/collections", json={"name": "b"}, headers=headers)
         assert (first.status_code, second.status_code) == (201, 201)
+
+
+class TestFolder:
+    def test_folder_is_read_without_an_upload(self, idle_http: httpx.Client, idle_engine: Engine) -> None:
+        body = idle_http.post("/v1/collections", json={"folder": "/data/pairs"}).json()
+        assert (body["state"], body["file_name"]) == ("ingesting", "pairs")
+        with transaction(idle_engine) as session:
+            stages = session.scalars(select(Stage).where(Stage.collection_id == body["id"])).all()
+        assert [(stage.name, stage.state) for stage in stages] == [("ingest", "queued")]
+
+    def test_file_cannot_be_sent_as_well(self, idle_http: httpx.Client) -> None:
+        id = create(idle_http, folder="/data/pairs")
+        problem_of(idle_http.put(f"/v1/collections/{id}/file", content=b"x"), 409, "file_exists")
+
+
+class TestRetryImages:
+    @pytest.fixture
+    def collection(self, idle_http: httpx.Client, idle_engine: Engine) -> Collection:
+        """Rows 1 and 2 arrived; row 3 was not found, row 4 timed out."""
+        with transaction(idle_engine) as session:
+            collection = make_collection(session, 4, workspace_id=workspace_of(session, idle_http))
+            publish_run(session, collection, {1: 0.9, 2: 0.1})
+            session.execute(
+                update(Image).where(Image.collection_id == collection.id, Image.row == 4).values(error_class="timeout")
+            )
+        return collection
+
+    @pytest.mark.parametrize(
+        ("body", "kept"),
+        [
+            ({}, {"success": 2}),
+            ({"classes": ["timeout"]}, {"404": 1, "success": 2}),
+            ({"classes": ["dns"]}, {"404": 1, "success": 2, "timeout": 1}),
+        ],
+    )
+    def test_failures_are_forgotten_and_what_arrived_is_kept(
+        self, idle_http: httpx.Client, collection: Collection, body: dict[str, object], kept: dict[str, int]
+    ) -> None:
+        answer = idle_http.post(f"/v1/collections/{collection.id}/images/retry", json=body)
+        assert answer.json() == {"forgotten": 4 - sum(kept.values())}
+        assert idle_http.get(f"/v1/collections/{collection.id}").json()["images"] == kept
 
 
 class TestListCollections:

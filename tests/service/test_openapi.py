@@ -7,7 +7,7 @@ METHODS = {"get", "put", "post", "delete", "patch"}
 # What generated clients are built on: a name here is changed only together with the version of the API.
 OPERATIONS = {
     "createCollection", "listCollections", "getCollection", "deleteCollection", "uploadFile", "listRejects",
-    "listMethods", "startRun", "listRuns", "getRun", "cancelRun", "resumeRun",
+    "retryImages", "listMethods", "startRun", "listRuns", "getRun", "cancelRun", "resumeRun",
     "listPairs", "getPair", "startExport", "getExport", "downloadExport",
     "createKey", "listKeys", "revokeKey", "isAlive", "isReady",
 }  # fmt: skip
@@ -53,7 +53,7 @@ class TestOpenApi:
 
     def test_upload_takes_the_raw_file(self, operations: dict[str, Any]) -> None:
         content = operations["uploadFile"]["requestBody"]["content"]
-        assert {"text/tab-separated-values", "application/gzip"} == set(content)
+        assert {"text/tab-separated-values", "application/gzip", "application/octet-stream"} == set(content)
 
     def test_requests_have_examples(self, document: dict[str, Any]) -> None:
         schemas = document["components"]["schemas"]
