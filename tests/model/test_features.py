@@ -10,27 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import features
-from model.features import FeatureError, FeatureStore, Keys, content_key, stack_keys
-
-WIDTH = 8
-
-
-def keys_of(numbers: range | list[int]) -> Keys:
-    return stack_keys(content_key(b"%d" % number) for number in numbers)
-
-
-def vectors_of(numbers: range | list[int]) -> np.ndarray:
-    """Values that float16 holds exactly, another row for every number."""
-    return np.array([[number % 2048, number // 2048, *range(WIDTH - 2)] for number in numbers], np.float32)
-
-
-def fill(store: FeatureStore, numbers: range) -> None:
-    store.add(keys_of(numbers), vectors_of(numbers))
-
-
-def shards_in(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.shard"))
+from model import feature_files, feature_keys, feature_reader, feature_shards
+from model.features import FeatureError, FeatureStore, content_key
+from tests.model.feature_samples import WIDTH, fill, keys_of, resident_bytes, shards_in, vectors_of
 
 
 def add_shards(folder: str, start: int) -> None:
@@ -41,8 +23,13 @@ def add_shards(folder: str, start: int) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FeatureStore:
-    return FeatureStore(tmp_path / "lite", WIDTH)
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "lite"
+
+
+@pytest.fixture
+def store(folder: Path) -> FeatureStore:
+    return FeatureStore(folder, WIDTH)
 
 
 class TestAddAndView:
@@ -82,9 +69,9 @@ class TestAddAndView:
         with pytest.raises(KeyError, match=content_key(b"99").hex()):
             store.view(keys_of([1, 99]))
 
-    def test_nothing_in_nothing_out(self, store: FeatureStore) -> None:
+    def test_nothing_in_nothing_out(self, store: FeatureStore, folder: Path) -> None:
         store.add(keys_of([]), np.zeros((0, WIDTH)))
-        assert shards_in(store.folder) == []
+        assert shards_in(folder) == []
         assert store.view(keys_of([])).load().shape == (0, WIDTH)
 
     def test_same_key_in_two_shards_does_no_harm(self, store: FeatureStore) -> None:
@@ -104,7 +91,7 @@ class TestAddAndView:
         assert np.array_equal(store.view(keys).load(), vectors_of(range(3)))
 
     def test_more_shards_than_may_be_open_are_all_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(features, "MAX_OPEN_SHARDS", 2)
+        monkeypatch.setattr(feature_reader, "MAX_OPEN_SHARDS", 2)
         store = FeatureStore(tmp_path, WIDTH)
         for number in range(7):
             fill(store, range(number, number + 1))
@@ -112,11 +99,51 @@ class TestAddAndView:
         for index in np.random.default_rng(0).integers(0, 7, (5, 7)):
             assert np.array_equal(view[index], vectors_of(index.tolist()))
 
+    def test_keys_may_come_from_a_mapped_file_in_pieces(
+        self, store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(feature_keys, "CHUNK_KEYS", 7)
+        fill(store, range(100))
+        np.save(tmp_path / "keys.npy", keys_of(range(99, -1, -1)))
+        keys = np.load(tmp_path / "keys.npy", mmap_mode="r")
+        assert np.array_equal(store.view(keys).load(), vectors_of(range(99, -1, -1)))
+        with pytest.raises(KeyError, match=f"2 of 102 keys, first {content_key(b'200').hex()}"):
+            store.view(keys_of([*range(100), 200, 201]))
+
+    def test_what_was_written_to_a_private_map_of_keys_stays(self, store: FeatureStore, tmp_path: Path) -> None:
+        fill(store, range(3))
+        np.save(tmp_path / "keys.npy", keys_of([0, 1]))
+        keys = np.load(tmp_path / "keys.npy", mmap_mode="c")
+        keys[1] = keys_of([2])[0]
+        assert np.array_equal(store.view(keys).load(), vectors_of([0, 2]))
+        assert np.array_equal(keys, keys_of([0, 2]))
+
+    def test_pages_given_back_are_read_again(self, store: FeatureStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(feature_shards, "RESIDENT_BYTES", 1)
+        fill(store, range(3_000))
+        view = store.view(keys_of(range(3_000)))
+        for index in np.random.default_rng(0).integers(0, 3_000, (5, 50)):
+            assert np.array_equal(view[index], vectors_of(index.tolist()))
+
+    def test_reading_everything_keeps_little_of_it_in_memory(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """40 MB are read, of which 4 MB may stay."""
+        monkeypatch.setattr(feature_shards, "RESIDENT_BYTES", 4 * 2**20)
+        keys = np.random.default_rng(0).integers(0, 256, (20_000, 32), np.uint8)
+        store = FeatureStore(tmp_path, 1024)
+        store.add(keys, np.ones((20_000, 1024), np.float16))
+        view = store.view(keys)
+        before = resident_bytes(tmp_path)
+        assert all(view[at : at + 100].all() for at in range(0, 20_000, 100))
+        assert resident_bytes(tmp_path) - before < 12 * 2**20
+
     @pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
-    def test_value_the_type_cannot_hold_is_refused(self, store: FeatureStore, value: float) -> None:
+    def test_value_the_type_cannot_hold_is_refused(self, store: FeatureStore, folder: Path, value: float) -> None:
         with pytest.raises(FeatureError, match="not finite in float16"):
             store.add(keys_of([1]), np.full((1, WIDTH), value))
-        assert list(store.folder.iterdir()) == []
+        assert shards_in(folder) == []
+        assert list(folder.glob("*.tmp")) == []
 
     def test_wrong_shapes_are_refused(self, store: FeatureStore) -> None:
         with pytest.raises(ValueError, match="expected"):
@@ -146,68 +173,71 @@ class TestMissing:
         fill(store, range(5))
         assert store.missing(keys_of([4, 5, 0])).tolist() == [False, True, False]
 
-    def test_sees_what_another_store_adds_later(self, store: FeatureStore) -> None:
-        other = FeatureStore(store.folder, WIDTH)
+    def test_sees_what_another_store_adds_later(self, store: FeatureStore, folder: Path) -> None:
+        other = FeatureStore(folder, WIDTH)
         assert store.missing(keys_of([1])).all()
         fill(other, range(3))
         assert not store.missing(keys_of([1])).any()
 
-    def test_two_processes_writing_at_once_lose_nothing(self, store: FeatureStore) -> None:
+    def test_two_processes_writing_at_once_lose_nothing(self, store: FeatureStore, folder: Path) -> None:
         context = multiprocessing.get_context("spawn")
-        writers = [context.Process(target=add_shards, args=(str(store.folder), start)) for start in (0, 500)]
+        writers = [context.Process(target=add_shards, args=(str(folder), start)) for start in (0, 500)]
         for writer in writers:
             writer.start()
         for writer in writers:
             writer.join()
         assert [writer.exitcode for writer in writers] == [0, 0]
-        assert len(shards_in(store.folder)) == 20
+        assert len(shards_in(folder)) == 20
         assert np.array_equal(store.view(keys_of(range(1_500))).load(), vectors_of(range(1_500)))
         assert store.verify() == 2_000
 
 
 class TestDamage:
-    @pytest.mark.parametrize("size", [0, 10, 64, 200])
-    def test_torn_shard_is_named(self, store: FeatureStore, size: int) -> None:
+    @pytest.mark.parametrize("size", [0, 10, 72, 200])
+    def test_torn_shard_is_named(self, store: FeatureStore, folder: Path, size: int) -> None:
         fill(store, range(50))
-        (path,) = shards_in(store.folder)
+        (path,) = shards_in(folder)
         os.truncate(path, size)
         with pytest.raises(FeatureError, match=path.name):
-            FeatureStore(store.folder, WIDTH).view(keys_of([1]))
+            FeatureStore(folder, WIDTH).view(keys_of([1]))
 
-    def test_file_of_another_kind_is_named(self, store: FeatureStore) -> None:
-        (store.folder / "stranger.shard").write_bytes(b"x" * 100)
+    def test_file_of_another_kind_is_named(self, store: FeatureStore, folder: Path) -> None:
+        (folder / "stranger.shard").write_bytes(b"x" * 100)
         with pytest.raises(FeatureError, match=r"stranger\.shard"):
             store.missing(keys_of([1]))
 
-    def test_flipped_byte_is_found_by_verify(self, store: FeatureStore) -> None:
+    def test_flipped_byte_is_found_by_verify(self, store: FeatureStore, folder: Path) -> None:
         fill(store, range(50))
-        (path,) = shards_in(store.folder)
+        (path,) = shards_in(folder)
         data = bytearray(path.read_bytes())
         data[-1] ^= 1
         path.write_bytes(data)
         with pytest.raises(FeatureError, match="checksum"):
-            FeatureStore(store.folder, WIDTH).verify()
+            FeatureStore(folder, WIDTH).verify()
 
     @pytest.mark.parametrize(("width", "dtype"), [(WIDTH + 1, "float16"), (WIDTH, "float32")])
-    def test_other_width_or_type_is_refused(self, store: FeatureStore, width: int, dtype: str) -> None:
+    def test_other_width_or_type_is_refused(self, store: FeatureStore, folder: Path, width: int, dtype: str) -> None:
         fill(store, range(5))
-        with pytest.raises(FeatureError, match=f"width {width}"):
-            FeatureStore(store.folder, width, dtype).missing(keys_of([1]))  # type: ignore[arg-type]
+        with pytest.raises(FeatureError, match=rf"shape \({width},\) in {dtype}"):
+            FeatureStore(folder, width, dtype).missing(keys_of([1]))  # type: ignore[arg-type]
 
-    def test_failed_write_leaves_nothing(self, store: FeatureStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_failed_write_leaves_nothing(
+        self, store: FeatureStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def full_disk(_: int) -> None:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(os, "fsync", full_disk)
         with pytest.raises(OSError, match="No space"):
             fill(store, range(5))
-        assert list(store.folder.iterdir()) == []
+        assert shards_in(folder) == []
+        assert list(folder.glob("*.tmp")) == []
 
-    def test_temporary_file_is_ignored_and_goes_after_a_day(self, store: FeatureStore) -> None:
-        fresh, stale = store.folder / "a.tmp", store.folder / "b.tmp"
+    def test_temporary_file_is_ignored_and_goes_after_a_day(self, store: FeatureStore, folder: Path) -> None:
+        fresh, stale = folder / "a.tmp", folder / "b.tmp"
         for path in (fresh, stale):
             path.write_bytes(b"half a shard")
-        two_days_ago = time.time() - 2 * features.STALE_TEMP_SECONDS
+        two_days_ago = time.time() - 2 * feature_files.STALE_SECONDS
         os.utime(stale, (two_days_ago, two_days_ago))
-        assert FeatureStore(store.folder, WIDTH).missing(keys_of([1])).all()
-        assert list(store.folder.iterdir()) == [fresh]
+        assert FeatureStore(folder, WIDTH).missing(keys_of([1])).all()
+        assert list(folder.glob("*.tmp")) == [fresh]

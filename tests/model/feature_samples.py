@@ -1,0 +1,38 @@
+"""Keys and rows that tests of the feature store put in and expect back."""
+
+from pathlib import Path
+
+import numpy as np
+
+from model.features import FeatureStore, Keys, content_key, stack_keys
+
+WIDTH = 8
+
+
+def keys_of(numbers: range | list[int]) -> Keys:
+    return stack_keys(content_key(b"%d" % number) for number in numbers)
+
+
+def vectors_of(numbers: range | list[int]) -> np.ndarray:
+    """Values that float16 holds exactly, another row for every number."""
+    return np.array([[number % 2048, number // 2048, *range(WIDTH - 2)] for number in numbers], np.float32)
+
+
+def fill(store: FeatureStore, numbers: range) -> None:
+    store.add(keys_of(numbers), vectors_of(numbers))
+
+
+def shards_in(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.shard"))
+
+
+def resident_bytes(folder: Path) -> int:
+    """How much of the files in the folder this process has in memory through maps."""
+    total, is_ours = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        name, _, rest = line.partition(" ")
+        if not name.endswith(":"):
+            is_ours = rest.rpartition(" ")[2].startswith(str(folder))
+        elif name == "Rss:" and is_ours:
+            total += int(rest.split()[0]) * 1024
+    return total
