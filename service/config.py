@@ -32,9 +32,22 @@ class Settings(BaseSettings):
     # Folders whose image files a `file:` URL may name. Empty means that `file:` URLs are refused: on a
     # shared service they would let any user read the server's files.
     image_roots: Annotated[tuple[Path, ...], NoDecode] = ()
-    # Loopback and private addresses are refused when fetching over http(s) unless this is set.
+    # Loopback and private addresses, and ports other than 80 and 443, are refused over http(s) unless this is set.
     fetch_private_addresses: bool = False
-    fetch_timeout_seconds: float = Field(default=20.0, gt=0)
+    fetch_timeout_seconds: float = Field(default=20.0, gt=0)  # of one image, all redirects included
+    fetch_connect_timeout_seconds: float = Field(default=10.0, gt=0)
+    fetch_contact: Annotated[str, Field(pattern=r"^[!-'*-~]*$")] = ""  # URL or e-mail, shown to hosts in User-Agent
+    fetch_respect_robots: bool = True
+    fetch_disallowed_directives: Annotated[tuple[str, ...], NoDecode] = (  # of X-Robots-Tag
+        "noai", "noimageai", "noindex", "noimageindex", "none",
+    )  # fmt: skip
+    fetch_concurrency: int = Field(default=64, ge=1)
+    fetch_host_concurrency: int = Field(default=4, ge=1)
+    fetch_host_delay_seconds: float = Field(default=0.05, ge=0)  # between the starts of two requests to a host
+    fetch_max_wait_seconds: float = Field(default=300.0, ge=0)  # a host that asks for more is left alone for the run
+    fetch_retries: int = Field(default=2, ge=0)
+    fetch_host_failures: int = Field(default=10, ge=1)  # in a row, then the host is given up for the run
+    fetch_decoders: int = Field(default=2, ge=1)  # processes that decode what arrived
     max_image_bytes: int = Field(default=50 * 2**20, ge=1)
 
     # The job design (ARCHITECTURE.md, "The life of a job").
@@ -63,6 +76,14 @@ class Settings(BaseSettings):
         """Folders are separated as in PATH."""
         if isinstance(value, str):
             return tuple(Path(part) for part in value.split(os.pathsep) if part)
+        return value
+
+    @field_validator("fetch_disallowed_directives", mode="before")
+    @classmethod
+    def split_directives(cls, value: object) -> object:
+        """Commas or, as child_environment writes them, the separator of PATH."""
+        if isinstance(value, str):
+            return tuple(part.strip().lower() for part in value.replace(os.pathsep, ",").split(",") if part.strip())
         return value
 
     @property

@@ -23,6 +23,11 @@ class Storage:
         digest = sha256.hex()
         return self.root / "images" / digest[:2] / digest
 
+    def thumbnail(self, sha256: bytes) -> Path:
+        """A small JPEG of the image with this content, made here."""
+        digest = sha256.hex()
+        return self.root / "thumbnails" / digest[:2] / digest
+
     def features(self, encoder_identity: str, side: str) -> Path:
         return self.root / "features" / encoder_identity / side
 
@@ -42,6 +47,19 @@ def written_whole(target: Path) -> Iterator[BinaryIO]:
         with temporary.open("xb") as file:
             yield file
         finish_file(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_by_content(target: Path, data: bytes) -> None:
+    """A file named by its content. It is not forced to disk, which for millions of small files would take hours: one
+    that a power cut tore does not have its hash when it is read, and writing it again mends it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f"{target.name}.{uuid4().hex}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

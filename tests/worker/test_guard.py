@@ -1,9 +1,8 @@
 import ipaddress
-import socket
 
 import pytest
 
-from worker.fetch.guard import BlockedAddress, is_public, resolve_any, resolve_public
+from worker.fetch.guard import BlockedAddress, check_all, is_public, literal_address
 
 # RELIABILITY, section 5: what `is_private` alone lets through, and the usual suspects.
 NOT_PUBLIC = [
@@ -13,8 +12,18 @@ NOT_PUBLIC = [
     "2001:0:a9fe:a9fe::5601:5601",
 ]  # fmt: skip
 PUBLIC = ["8.8.8.8", "93.184.215.14", "2606:4700:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
-# Ways to write 127.0.0.1 and 169.254.169.254 that resolvers understand.
-SPELLINGS = ["2130706433", "0x7f000001", "127.1", "0177.0.0.1", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376"]
+# Ways to write addresses that resolvers understand.
+SPELLINGS = {
+    "2130706433": "127.0.0.1",
+    "0x7f000001": "127.0.0.1",
+    "127.1": "127.0.0.1",
+    "0177.0.0.1": "127.0.0.1",
+    "2852039166": "169.254.169.254",
+    "0xa9fea9fe": "169.254.169.254",
+    "0251.0376.0251.0376": "169.254.169.254",
+    "134744072": "8.8.8.8",
+    "::1": "::1",
+}
 
 
 class TestIsPublic:
@@ -27,22 +36,26 @@ class TestIsPublic:
         assert is_public(ipaddress.ip_address(address))
 
 
-class TestResolve:
-    @pytest.mark.parametrize("host", SPELLINGS)
-    def test_odd_spellings_of_inner_addresses_are_blocked(self, host: str) -> None:
-        with pytest.raises(BlockedAddress, match="not a public address"):
-            resolve_public(host, 80)
+class TestLiteralAddress:
+    @pytest.mark.parametrize(("spelling", "address"), SPELLINGS.items())
+    def test_every_spelling_is_an_address(self, spelling: str, address: str) -> None:
+        assert literal_address(spelling) == address
 
-    def test_a_name_that_leads_inside_is_blocked(self) -> None:
-        with pytest.raises(BlockedAddress, match="localhost leads to"):
-            resolve_public("localhost", 80)
+    @pytest.mark.parametrize("name", ["localhost", "example.com", "1.2.3.4.example", "x" * 300, "999.1.1.1"])
+    def test_names_are_none(self, name: str) -> None:
+        assert literal_address(name) is None
 
-    def test_an_outer_address_is_given_back(self) -> None:
-        assert resolve_public("8.8.8.8", 443) == "8.8.8.8"
 
-    def test_inner_addresses_resolve_when_allowed(self) -> None:
-        assert resolve_any("127.0.0.1", 80) == "127.0.0.1"
+class TestCheckAll:
+    def test_one_inner_address_is_enough_to_refuse(self) -> None:
+        with pytest.raises(BlockedAddress, match=r"a\.test leads to 10\.0\.0\.1, which is not a public address"):
+            check_all("a.test", ["8.8.8.8", "10.0.0.1"])
 
-    def test_an_unknown_name_is_an_error_of_the_resolver(self) -> None:
-        with pytest.raises(socket.gaierror):
-            resolve_any("no-such-host.invalid", 80)
+    def test_a_zone_does_not_hide_an_inner_address(self) -> None:
+        with pytest.raises(BlockedAddress):
+            check_all("a.test", ["fe80::1%eth0"])
+
+    def test_public_addresses_pass_and_all_are_looked_at(self) -> None:
+        seen: list[str] = []
+        check_all("a.test", (seen.append(address) or address for address in PUBLIC))  # type: ignore[func-returns-value]
+        assert seen == PUBLIC

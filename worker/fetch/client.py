@@ -1,90 +1,180 @@
-"""One image over http(s): the address is resolved once, checked and then connected to, so that a name that
-changes its mind between the check and the connection gains nothing."""
+"""Images over http(s), politely and safely: every hop is checked against robots.txt and the address guard, waits for
+its host's turn, and is capped in bytes and in time."""
 
+import asyncio
 import socket
-from urllib.parse import urljoin, urlsplit
+import ssl
+from contextlib import AsyncExitStack
+from importlib.metadata import version
+from typing import Self
 
-import httpx2 as httpx
+import aiohttp
+from yarl import URL
 
 from service.config import Settings
 from worker.fetch import guard
+from worker.fetch.answers import OK, REDIRECTS, faults_named, forbidding_directive, status_error
+from worker.fetch.clock import Clock
 from worker.fetch.errors import FetchClass, FetchError
+from worker.fetch.hosts import Hosts
+from worker.fetch.resolver import CheckedResolver, LookUp, make_connector
+from worker.fetch.robots import AGENT, MAX_ROBOTS_BYTES, Robots
 
-USER_AGENT = "pairsift/0.1 (image-text dataset cleaning; fetches each image once)"
 MAX_REDIRECTS = 3
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
-STATUS_CLASSES = {403: FetchClass.FORBIDDEN, 404: FetchClass.NOT_FOUND, 429: FetchClass.RATE_LIMITED}
+# No format that is not decoded here, although many hosts would rather send AVIF.
+ACCEPT = "image/jpeg,image/png,image/webp,image/gif,*/*;q=0.1"
+PIECE_BYTES = 64 * 1024
+BIG_BYTES = 2 * 2**20
+BIG_AT_ONCE = 8  # bounds memory: this many bodies may grow to max_image_bytes, the others to BIG_BYTES
+
+
+def user_agent(contact: str) -> str:
+    return f"{AGENT}/{version(AGENT)}" + (f" (+{contact})" if contact else "")
 
 
 class HttpFetcher:
-    """Safe to share between threads."""
+    """Use it with `async with`. One for a whole pass: it remembers hosts, their rules and their faults."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        # No proxy variables: a proxy would resolve the name again, unchecked.
-        self.client = httpx.Client(
-            timeout=settings.fetch_timeout_seconds, trust_env=False, headers={"User-Agent": USER_AGENT}
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock | None = None,
+        look_up: LookUp = socket.getaddrinfo,
+        trusted: ssl.SSLContext | None = None,
+    ) -> None:
+        self._settings = settings
+        self._clock = clock or Clock()
+        self._hosts = Hosts(settings, self._clock)
+        self._robots = Robots(self._clock, self._read_robots)
+        self._room = asyncio.Semaphore(settings.fetch_concurrency)
+        self._big_room = asyncio.Semaphore(BIG_AT_ONCE)
+        self._resolver = CheckedResolver(allow_private=settings.fetch_private_addresses, look_up=look_up)
+        self._trusted = trusted
+
+    async def __aenter__(self) -> Self:
+        settings = self._settings
+        self._session = aiohttp.ClientSession(
+            connector=make_connector(
+                self._resolver,
+                allow_private=settings.fetch_private_addresses,
+                limit=settings.fetch_concurrency,
+                ssl=self._trusted or True,
+            ),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.fetch_connect_timeout_seconds),
+            headers={"User-Agent": user_agent(settings.fetch_contact), "Accept": ACCEPT},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,  # a proxy would resolve the name again, unchecked
         )
+        return self
 
-    def get(self, url: str) -> bytes:
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+        await self._resolver.close()
+
+    async def get(self, url: str, held: AsyncExitStack) -> bytes:
+        """The bytes behind the URL; `held` is to be closed once they are no longer in memory."""
+        attempt = 0
+        while True:
+            try:
+                return await self._follow(_parsed(url), held, is_image=True)
+            except FetchError as error:
+                if not error.is_transient or attempt >= self._settings.fetch_retries:
+                    raise
+                if not error.is_busy:  # then the host's turn makes it wait
+                    await self._clock.sleep(self._hosts.back_off(attempt))
+                attempt += 1
+
+    async def _read_robots(self, url: URL) -> bytes:
+        async with AsyncExitStack() as held:
+            return await self._follow(url, held, is_image=False)
+
+    async def _follow(self, url: URL, held: AsyncExitStack, *, is_image: bool) -> bytes:
+        loop = asyncio.get_running_loop()
+        seconds = self._settings.fetch_timeout_seconds  # in requests, not in waiting for a turn
         for _ in range(MAX_REDIRECTS + 1):
-            body, location = self._get_once(url)
-            if location is None:
-                return body
-            url = urljoin(url, location)
+            url = self._checked(url)
+            if is_image and self._settings.fetch_respect_robots:
+                rules = await self._robots.check(url)
+                self._hosts.slow_down(_host(url), rules.crawl_delay)
+            async with self._hosts.turn(_host(url)), AsyncExitStack() as hop:
+                # Always after the host's turn: held while waiting for one, it could stop all others.
+                await hop.enter_async_context(self._room)
+                began = loop.time()
+                answer = await self._ask(url, seconds, hop, is_image=is_image)
+                seconds -= loop.time() - began
+                if isinstance(answer, bytes):
+                    await held.enter_async_context(hop.pop_all())
+                    return answer
+            url = answer
         raise FetchError(FetchClass.TOO_MANY_REDIRECTS, f"more than {MAX_REDIRECTS} redirects, the last to {url}")
 
-    def close(self) -> None:
-        self.client.close()
-
-    def _get_once(self, url: str) -> tuple[bytes, str | None]:
+    async def _ask(self, url: URL, seconds: float, hop: AsyncExitStack, *, is_image: bool) -> bytes | URL:
         try:
-            request = self._request(url)
-            response = self.client.send(request, stream=True)
-            try:
-                return self._read(url, response)
-            finally:
-                response.close()
-        except guard.BlockedAddress as error:
-            raise FetchError(FetchClass.BLOCKED_ADDRESS, str(error)) from error
-        except socket.gaierror as error:
-            raise FetchError(FetchClass.DNS, f"the host of {url} was not found: {error}") from error
-        except httpx.TimeoutException as error:
-            raise FetchError(FetchClass.TIMEOUT, f"{url} did not answer in time") from error
-        except httpx.ConnectError as error:
-            is_tls = "SSL" in str(error) or "certificate" in str(error).lower()
-            error_class = FetchClass.TLS if is_tls else FetchClass.REFUSED
-            raise FetchError(error_class, f"{url}: {error}") from error
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
-            raise FetchError(FetchClass.UNREADABLE, f"{url}: {error}") from error
+            with faults_named(url):
+                async with asyncio.timeout(seconds), self._session.get(url, allow_redirects=False) as response:
+                    if response.status in REDIRECTS and "Location" in response.headers:
+                        answer: bytes | URL = url.join(URL(response.headers["Location"]))
+                    elif is_image:
+                        answer = await self._read_image(url, response, hop)
+                    else:
+                        self._check_status(url, response)
+                        answer = await _read(response, MAX_ROBOTS_BYTES)
+        except FetchError as error:
+            self._hosts.failed(_host(url), error)
+            raise
+        self._hosts.answered(_host(url))
+        return answer
 
-    def _request(self, url: str) -> httpx.Request:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+    async def _read_image(self, url: URL, response: aiohttp.ClientResponse, hop: AsyncExitStack) -> bytes:
+        self._check_status(url, response)
+        tags = response.headers.getall("X-Robots-Tag", [])
+        if directive := forbidding_directive(tags, AGENT, self._settings.fetch_disallowed_directives):
+            raise FetchError(FetchClass.ROBOTS, f"{url} is marked '{directive}' in X-Robots-Tag")
+        cap = self._settings.max_image_bytes
+        body = b""
+        if (response.content_length or 0) <= cap:
+            body = await _read(response, min(BIG_BYTES, cap) + 1)
+            if len(body) > BIG_BYTES:
+                await hop.enter_async_context(self._big_room)
+                body += await _read(response, cap + 1 - len(body))
+        if len(body) > cap or (response.content_length or 0) > cap:
+            raise FetchError(FetchClass.TOO_LARGE, f"{url} is larger than {cap:,} bytes")
+        return body
+
+    def _check_status(self, url: URL, response: aiohttp.ClientResponse) -> None:
+        if response.status != OK:
+            raise status_error(url, response.status, response.headers.get("Retry-After"), self._clock.wall())
+
+    def _checked(self, url: URL) -> URL:
+        """Scheme, host and port; another spelling of an address becomes the plain one."""
+        if url.scheme not in ("http", "https") or not url.raw_host:
             raise FetchError(FetchClass.UNSUPPORTED_URL, f"not an http or https URL: {url}")
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        if self.settings.fetch_private_addresses:
-            address = guard.resolve_any(parts.hostname, port)
-        elif port not in guard.ALLOWED_PORTS:
-            raise FetchError(FetchClass.BLOCKED_ADDRESS, f"port {port} is not 80 or 443: {url}")
-        else:
-            address = guard.resolve_public(parts.hostname, port)
-        return self.client.build_request(
-            "GET",
-            httpx.URL(url).copy_with(host=address),
-            headers={"Host": parts.netloc.rpartition("@")[2]},
-            extensions={"sni_hostname": parts.hostname},
-        )
+        address = guard.literal_address(url.raw_host)
+        if not self._settings.fetch_private_addresses:
+            if url.port not in guard.ALLOWED_PORTS:
+                raise FetchError(FetchClass.BLOCKED_ADDRESS, f"port {url.port} is not 80 or 443: {url}")
+            try:
+                guard.check_all(url.raw_host, [address] if address else [])
+            except guard.BlockedAddress as error:
+                raise FetchError(FetchClass.BLOCKED_ADDRESS, str(error)) from error
+        return url if address is None else url.with_host(address)
 
-    def _read(self, url: str, response: httpx.Response) -> tuple[bytes, str | None]:
-        if response.status_code in REDIRECTS and "Location" in response.headers:
-            return b"", response.headers["Location"]
-        if response.status_code != 200:
-            error_class = STATUS_CLASSES.get(response.status_code, FetchClass.HTTP_STATUS)
-            raise FetchError(error_class, f"{url} answered {response.status_code}")
-        body = bytearray()
-        for piece in response.iter_bytes():
-            body += piece  # counted after decompression, so a small bomb cannot grow past the cap
-            if len(body) > self.settings.max_image_bytes:
-                raise FetchError(FetchClass.TOO_LARGE, f"{url} is larger than {self.settings.max_image_bytes:,} bytes")
-        return bytes(body), None
+
+def _parsed(url: str) -> URL:
+    try:
+        return URL(url)
+    except ValueError as error:
+        raise FetchError(FetchClass.UNSUPPORTED_URL, f"not a URL: {url}: {error}") from error
+
+
+def _host(url: URL) -> str:
+    return url.raw_host or ""
+
+
+async def _read(response: aiohttp.ClientResponse, cap: int) -> bytes:
+    """At most `cap` bytes, counted after decompression, so that a small bomb cannot grow past it."""
+    pieces, left = [], cap
+    while left > 0 and (piece := await response.content.read(min(PIECE_BYTES, left))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)

@@ -2,6 +2,7 @@
 
 import ipaddress
 import socket
+from collections.abc import Iterable
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -12,21 +13,25 @@ IPV4_COMPATIBLE = ipaddress.ip_network("::/96")
 NEVER_PUBLIC = ipaddress.ip_network("192.0.0.0/24")
 
 
-class BlockedAddress(Exception):
+class BlockedAddress(OSError):
     """The host leads to an address that is not a public one."""
 
 
-def resolve_public(host: str, port: int) -> str:
-    """An address of the host to connect to; refused unless every one of its addresses is public."""
-    addresses = _resolve(host, port)
+def check_all(host: str, addresses: Iterable[str]) -> None:
+    """One inner address among public ones is enough to refuse the host: a name must not choose between them."""
     for address in addresses:
-        if not is_public(address):
+        if not is_public(ipaddress.ip_address(address.partition("%")[0])):
             raise BlockedAddress(f"{host} leads to {address}, which is not a public address")
-    return str(addresses[0])
 
 
-def resolve_any(host: str, port: int) -> str:
-    return str(_resolve(host, port)[0])
+def literal_address(host: str) -> str | None:
+    """The address that the host is a spelling of, also 2852039166, 0xa9fea9fe and 127.1; None for a name."""
+    try:
+        # The resolver's own reading, so that nothing it takes for an address is taken for a name here.
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return None
+    return str(found[0][4][0])
 
 
 def is_public(address: Address) -> bool:
@@ -37,12 +42,6 @@ def is_public(address: Address) -> bool:
     if address.is_multicast or getattr(address, "is_site_local", False) or address in NEVER_PUBLIC:
         return False
     return address.is_global
-
-
-def _resolve(host: str, port: int) -> list[Address]:
-    # getaddrinfo also understands 2852039166, 0xa9fea9fe and 127.1, so what is checked is what is connected to.
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
 
 
 def _embedded(address: Address) -> Address | None:
