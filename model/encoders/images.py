@@ -45,21 +45,27 @@ class ImageError(ValueError):
         self.reason = reason
 
 
-def open_image(data: bytes) -> OpenedImage:
-    """Decode safely: format and size are checked on the header, before any pixel is unpacked."""
+def open_image(data: bytes, enough: int | None = None) -> OpenedImage:
+    """Decode safely: format and size are checked on the header, before any pixel is unpacked.
+
+    A JPEG may come at a half, a quarter or an eighth of its size as long as both sides have `enough` pixels.
+    """
     with _faults_named(data):
         image = _open_header(data)
+        size = image.size
+        if enough is not None:
+            image.draft(None, (enough, enough))
         image.load()
-        picture = _upright(_rgb(image))
-    return OpenedImage(picture, *picture.size)
+        orientation = _orientation(image)  # before the conversion, which may lose it
+        picture = _upright(_rgb(image), orientation)
+    return OpenedImage(picture, *_upright_size(size, orientation))
 
 
 def image_size(data: bytes) -> tuple[int, int]:
     """Width and height as one sees them, from the header alone; the same checks, but no pixel is unpacked."""
     with _faults_named(data):
         image = _open_header(data)
-        is_turned = (_orientation(image) or 1) >= 5  # the four that swap the sides
-        return image.size[::-1] if is_turned else image.size
+        return _upright_size(image.size, _orientation(image))
 
 
 def _open_header(data: bytes) -> Image.Image:
@@ -98,11 +104,16 @@ def _rgb(image: Image.Image) -> Image.Image:
         layer = image.convert("RGBA")
         white = Image.new("RGBA", layer.size, "white")
         return Image.alpha_composite(white, layer).convert("RGB")
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def _upright(image: Image.Image) -> Image.Image:
-    turn = _TURNS.get(_orientation(image) or 1)
+def _upright_size(size: tuple[int, int], orientation: int | None) -> tuple[int, int]:
+    is_turned = (orientation or 1) >= 5  # the four that swap the sides
+    return size[::-1] if is_turned else size
+
+
+def _upright(image: Image.Image, orientation: int | None) -> Image.Image:
+    turn = _TURNS.get(orientation or 1)
     return image if turn is None else image.transpose(turn)
 
 

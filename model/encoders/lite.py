@@ -8,13 +8,16 @@ from functools import cached_property
 from PIL import Image
 
 from model.encoders import efficientnet, minilm
-from model.encoders.base import Vectors
+from model.encoders.base import EncoderError, Vectors
 
 
 class LiteEncoder:
     name = "lite"
     image_width = efficientnet.WIDTH
     caption_width = minilm.WIDTH
+    is_joint = False
+    regions: tuple[int, int] | None = None
+    preparation = efficientnet.PREPARATION
 
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads or len(os.sched_getaffinity(0))
@@ -28,10 +31,13 @@ class LiteEncoder:
         return f"{self.name}-{digest.hexdigest()[:16]}"
 
     def prepare_image(self, image: Image.Image) -> Image.Image:
-        return efficientnet.prepare(image)
+        return self.preparation.apply(image)
 
     def encode_images(self, images: Sequence[Image.Image]) -> Vectors:
         return self._images.encode(images)
+
+    def encode_regions(self, images: Sequence[Image.Image]) -> Vectors:
+        raise EncoderError("lite gives one vector for an image, no regions; take a ViT of open_clip.")
 
     def encode_captions(self, captions: Sequence[str]) -> Vectors:
         return self._captions.encode(captions)

@@ -1,7 +1,6 @@
 """The caption tower of `lite`: all-MiniLM-L6-v2 sentence embeddings (Wang et al., 2020), 384 values of length 1."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
@@ -11,6 +10,8 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
+
+from model.encoders.threads import in_threads
 
 WIDTH = 384
 HEADS, LAYERS, FEED_FORWARD = 12, 6, 1536
@@ -94,12 +95,7 @@ class CaptionTower:
             chosen = order[start : start + BATCH]
             out[chosen] = self._embed([tokens[i] for i in chosen]).numpy()
 
-        before = torch.get_num_threads()
-        try:
-            with ThreadPoolExecutor(self._threads, "encode-captions", torch.set_num_threads, (1,)) as pool:
-                list(pool.map(run, range(0, len(order), BATCH)))
-        finally:
-            torch.set_num_threads(before)  # the pool's setting would pass on to threads made later
+        in_threads(run, range(0, len(order), BATCH), self._threads)
         return out
 
     @torch.inference_mode()

@@ -101,6 +101,23 @@ class TestOpenImage:
         assert (opened.width, opened.height) == (6, 4)
         assert opened.image.tobytes() == upright.tobytes()
 
+    def test_exif_orientation_of_a_transparent_picture_is_applied(self) -> None:
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        opened = open_image(encoded(Image.new("RGBA", (6, 4), (255, 0, 0, 128)), "PNG", exif=exif))
+        assert (opened.width, opened.height) == opened.image.size == (4, 6)
+
+    def test_jpeg_may_come_smaller_when_less_is_enough(self) -> None:
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        data = encoded(Image.new("RGB", (803, 401), RED), "JPEG", exif=exif)
+        opened = open_image(data, enough=200)
+        assert (opened.width, opened.height, opened.image.size) == (401, 803, (201, 402))
+        assert open_image(data, enough=202).image.size == (401, 803)
+
+    def test_other_formats_come_whole_whatever_is_enough(self) -> None:
+        assert open_image(encoded(photo(), "PNG"), enough=10).image.size == (96, 64)
+
     def test_damaged_exif_is_ignored(self) -> None:
         data = encoded(Image.new("RGB", (8, 8), RED), "PNG", exif=b"Exif\0\0MM\0*nonsense")
         assert colour_at(data) == RED

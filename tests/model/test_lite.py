@@ -1,6 +1,5 @@
 """The encoder `lite` with its real weights: fast tower equals slow tower, and both equal the reference."""
 
-import io
 import socket
 import string
 from collections.abc import Iterator
@@ -12,10 +11,9 @@ import torch
 from PIL import Image
 
 from model.encoders import efficientnet, minilm
-from model.encoders.base import Encoder, load_encoder
-from model.encoders.images import ImageError, OpenedImage, open_image
+from model.encoders.base import Encoder, EncoderError, load_encoder
+from model.encoders.images import open_image
 from model.encoders.lite import LiteEncoder
-from model.encoders.stream import encode_all
 from model.encoders.torchvision_shim import make_torchvision_importable
 
 FLICKR = Path(__file__).parents[3] / "shared" / "data" / "flickr8k"
@@ -43,24 +41,8 @@ def pictures() -> list[Image.Image]:
     return [Image.fromarray(rng.integers(0, 256, (6, 6, 3), np.uint8)).resize(size) for size in sizes]
 
 
-@pytest.fixture(scope="module")
-def files(pictures: list[Image.Image]) -> dict[str, bytes]:
-    files = {}
-    for i, picture in enumerate(pictures):
-        buffer = io.BytesIO()
-        picture.save(buffer, "PNG")
-        files[f"{i}.png"] = buffer.getvalue()
-    return files | {"page.html": b"<html>", "half.png": files["1.png"][:200]}
-
-
 def mean_cosine(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.mean((a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)))
-
-
-class TestLoadEncoder:
-    def test_unknown_name_lists_the_choices(self) -> None:
-        with pytest.raises(ValueError, match="unknown encoder 'clip'; choose one of: lite"):
-            load_encoder("clip")
 
 
 class TestIdentity:
@@ -115,6 +97,13 @@ class TestEncodeImages:
         assert mean_cosine(found, reference.astype(np.float32)) >= 0.99
 
 
+class TestEncodeRegions:
+    def test_there_are_none(self, encoder: Encoder, pictures: list[Image.Image]) -> None:
+        assert encoder.regions is None
+        with pytest.raises(EncoderError, match="take a ViT of open_clip"):
+            encoder.encode_regions(pictures)
+
+
 class TestEncodeCaptions:
     def test_order_is_kept_whatever_the_lengths(self, encoder: Encoder) -> None:
         captions = ["a dog", "two small boats on a wide blue lake under the evening sun", "sun", "a red car, parked"]
@@ -155,32 +144,6 @@ class TestEncodeCaptions:
             captions = [next(file).rstrip("\n").split("\t")[1] for _ in range(8)]
         reference = np.load(FLICKR / "caption_minilm384_f16.npy", mmap_mode="r")[:8]
         assert mean_cosine(encoder.encode_captions(captions), reference.astype(np.float32)) >= 0.999
-
-
-class TestEncodeAll:
-    @pytest.mark.parametrize("batch", [1, 3, 64])
-    def test_every_item_is_a_vector_or_a_failure(
-        self, encoder: Encoder, files: dict[str, bytes], pictures: list[Image.Image], batch: int
-    ) -> None:
-        batches = list(encode_all(encoder, sorted(files), lambda name: open_image(files[name]), batch))
-        assert [name for part in batches for name in part.items] == [f"{i}.png" for i in range(len(pictures))]
-        assert [size for part in batches for size in part.sizes] == [picture.size for picture in pictures]
-        failures = {name: error.reason for part in batches for name, error in part.failures}
-        assert failures == {"half.png": "truncated", "page.html": "not_an_image"}
-        vectors = np.concatenate([part.vectors for part in batches])
-        np.testing.assert_allclose(vectors, encoder.encode_images(pictures), rtol=1e-3, atol=1e-4)
-
-    def test_an_error_that_is_not_about_the_image_is_raised(self, encoder: Encoder) -> None:
-        def broken(_: str) -> OpenedImage:
-            raise PermissionError("no access to the folder")
-
-        with pytest.raises(PermissionError, match="no access"):
-            list(encode_all(encoder, ["a", "b"], broken))
-
-    def test_a_batch_without_any_image_is_empty(self, encoder: Encoder) -> None:
-        (only,) = encode_all(encoder, ["a"], lambda _: open_image(b"no image"))
-        assert only.vectors.shape == (0, encoder.image_width)
-        assert isinstance(only.failures[0][1], ImageError)
 
 
 class TestMakeTorchvisionImportable:
