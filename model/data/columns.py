@@ -6,10 +6,14 @@ The names are those people use in this field; what the caller says always wins o
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from model.data.lines import Compression
 from model.data.rows import FileError, is_url
+from model.data.source import Column as Column
+from model.data.source import ReadOptions
+from model.data.table_format import TableFormat
 
+MAX_COLUMNS = 1_000
 URL_NAMES = frozenset({"url", "image_url", "filepath", "image_path"})
 CAPTION_NAMES = frozenset({"caption", "text", "title"})
 LABEL_NAMES = frozenset({"label", "category", "class"})
@@ -19,63 +23,82 @@ _SUBSET_COLUMNS, _SUBSET_LABELS = 5, 2
 _MACHINE_ID = re.compile(r"/[mg]/\w+")
 _SHARE = re.compile(r"[01]?\.?\d+(?:[eE]-?\d+)?")
 
-Column = int | str | None
 Row = Sequence[str]
 
 
-@dataclass(frozen=True)
-class Layout:
-    columns: int
-    url: int
-    caption: int
-    header: tuple[str, ...] | None
-    label: int | None = None
-    is_label_list: bool = False
-
-
 def choose(
-    sample: Sequence[Row], url: Column, caption: Column, label: Column, header: bool | None, allow_paths: bool
-) -> Layout:
-    """The layout of a table from its first rows; FileError where there is none, with what to do about it."""
-    url, caption, label = _number(url), _number(caption), _number(label)
-    if header is None and any(isinstance(column, str) for column in (url, caption, label)):
-        header = True  # a column given by its name needs the row of names
-    columns = _width(sample)
-    body = [row for row in sample[1:] if len(row) == columns]
-    if header is None:
-        header = _is_header(sample[0], body, columns, allow_paths)
-    names = _names(sample[0], columns) if header else None
-    if not header and len(sample[0]) == columns:
-        body.insert(0, sample[0])
+    sample: Sequence[Row],
+    options: ReadOptions,
+    *,
+    names: tuple[str, ...] | None = None,
+    delimiter: str = "\t",
+    compression: Compression = None,
+) -> TableFormat:
+    """The format of a table from its first rows; FileError where there is none, with what to do about it.
+    `names` are those of a table whose rows are all data."""
+    url, caption, label = map(_number, (options.url_column, options.caption_column, options.label_column))
+    columns = _width(sample, delimiter) if names is None else _count(names)
+    body = [row for row in sample if len(row) == columns]
+    has_header = names is None and _has_header(sample, columns, options, (url, caption, label))
+    if has_header:
+        names = _names(sample[0], columns)
+        body = body[1:]
     fixed_caption = _resolve(caption, names, columns, CAPTION_NAMES)
     fixed_url = _resolve(url, names, columns, URL_NAMES)
-    url_index = _url_column(body, names, columns, fixed_caption, allow_paths) if fixed_url is None else fixed_url
+    if fixed_url is None:
+        fixed_url = _url_column(body, names, columns, fixed_caption, options.allow_paths)
     if fixed_caption is None:
-        fixed_caption = _caption_column(body, names, columns, url_index)
-    if fixed_caption == url_index:
-        raise FileError("same_column", f"Column {url_index} cannot be both the URL and the caption.")
+        fixed_caption = _caption_column(body, names, columns, fixed_url)
+    if fixed_caption == fixed_url:
+        raise FileError("same_column", f"Column {fixed_url} cannot be both the URL and the caption.")
     fixed_label = _resolve(label, names, columns, LABEL_NAMES)
-    if fixed_label in (url_index, fixed_caption):
+    if fixed_label in (fixed_url, fixed_caption):
         raise FileError("same_column", f"Column {fixed_label} cannot be the label as well.")
     is_list = False
     if fixed_label is None:
-        fixed_label, is_list = _label_column(body, names, {url_index, fixed_caption})
-    return Layout(columns, url_index, fixed_caption, names, fixed_label, is_list)
+        fixed_label, is_list = _label_column(body, names, {fixed_url, fixed_caption})
+    return TableFormat(
+        columns, fixed_url, fixed_caption, has_header, names, compression, fixed_label, is_list, delimiter
+    )
+
+
+def _has_header(sample: Sequence[Row], columns: int, options: ReadOptions, given: tuple[Column, ...]) -> bool:
+    if options.header is not None:
+        return options.header
+    if any(isinstance(column, str) for column in given):
+        return True  # a column given by its name needs the row of names
+    body = [row for row in sample[1:] if len(row) == columns]
+    return _is_header(sample[0], body, columns, options.allow_paths)
 
 
 def _number(column: Column) -> Column:
     return int(column) if isinstance(column, str) and column.isdecimal() else column
 
 
-def _width(sample: Sequence[Row]) -> int:
+def _width(sample: Sequence[Row], delimiter: str) -> int:
     widths = Counter(len(row) for row in sample if len(row) > 1)
     if not widths:
+        sign = {"\t": "TAB", ",": "comma", ";": "semicolon"}[delimiter]
         raise FileError(
             "one_column",
-            f"None of the first {len(sample):,} lines has a TAB (line 1 has one column). "
-            "A line must hold a URL and a caption with a TAB between them.",
+            f"None of the first {len(sample):,} lines has a {sign} (line 1 has one column). "
+            f"A line must hold a URL and a caption with a {sign} between them.",
         )
-    return widths.most_common(1)[0][0]
+    width = widths.most_common(1)[0][0]
+    if width > MAX_COLUMNS:
+        raise FileError(
+            "too_many_columns", f"The lines have more than {MAX_COLUMNS:,} columns. Is this the right file?"
+        )
+    return width
+
+
+def _count(names: tuple[str, ...]) -> int:
+    if len(names) < 2:
+        raise FileError(
+            "one_column",
+            f"There is only {', '.join(names)[:200] or 'nothing'} in each row. A row must hold a URL and a caption.",
+        )
+    return len(names)
 
 
 def _is_header(first: Row, body: Sequence[Row], columns: int, allow_paths: bool) -> bool:
@@ -114,12 +137,15 @@ def _resolve(column: Column, names: tuple[str, ...] | None, columns: int, aliase
         return given.index(wanted)
     if wanted in aliases and (found := _named(names, aliases)) is not None:
         return found
-    raise FileError("no_such_column", f"There is no column {column!r}: line 1 names {', '.join(names)[:200]}.")
+    raise FileError("no_such_column", f"There is no column {column!r}: there are {', '.join(names)[:200]}.")
+
+
+def _all_named(names: tuple[str, ...] | None, aliases: frozenset[str]) -> list[int]:
+    return [i for i, name in enumerate(names or ()) if name.strip().lower() in aliases]
 
 
 def _named(names: tuple[str, ...] | None, aliases: frozenset[str]) -> int | None:
-    found = [i for i, name in enumerate(names or ()) if name.strip().lower() in aliases]
-    return found[0] if found else None
+    return next(iter(_all_named(names, aliases)), None)
 
 
 def _url_column(
@@ -136,8 +162,8 @@ def _url_column(
             f"No column of the first {len(body):,} lines of data looks like a URL (http, https or file). "
             f"Check the file, or name the URL column.{hint}",
         )
-    named = _named(names, URL_NAMES)
-    return named if named is not None and hits[named] else hits.index(max(hits))
+    named = [i for i in _all_named(names, URL_NAMES) if hits[i]]
+    return named[0] if named else hits.index(max(hits))
 
 
 def _caption_column(body: Sequence[Row], names: tuple[str, ...] | None, columns: int, url: int) -> int:

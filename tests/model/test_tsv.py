@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from model.data import lines
 from model.data.lines import compression_of
 from model.data.rows import MAX_LINE_BYTES, REASONS, FileError, Pair, Reject, pair_uid
+from model.data.source import ReadOptions
 from model.data.tsv import TsvFormat, detect, read, rebuild
 
 URL = "https://example.org/a.jpg"
@@ -153,7 +154,7 @@ class TestRead:
 
 def detect_gzip(path: Path, data: bytes) -> TsvFormat:
     path.write_bytes(gzip.compress(data))
-    return detect(path)
+    return detect(path, ReadOptions())
 
 
 class TestReadRejects:
@@ -217,7 +218,7 @@ class TestReadFileErrors:
     def test_unreadable_file_is_refused_by_both_functions(self, file: Path, data: bytes, reason: str) -> None:
         file.write_bytes(data)
         with pytest.raises(FileError) as from_detect:
-            detect(file)
+            detect(file, ReadOptions())
         with pytest.raises(FileError) as from_read:
             list(read(file, TsvFormat(2, 0, 1, compression=compression_of(file))))
         assert from_detect.value.reason == from_read.value.reason == reason
@@ -258,7 +259,7 @@ class TestReadProperties:
     )
     def test_result_does_not_depend_on_where_blocks_end(self, scratch: Path, parts: list[bytes], block: int) -> None:
         content = b"start\n" + b"".join(parts)
-        with patch.object(lines, "MAX_LINE_BYTES", 32), patch("model.data.tsv.MAX_LINE_BYTES", 32):
+        with patch.object(lines, "MAX_LINE_BYTES", 32), patch("model.data.checks.MAX_LINE_BYTES", 32):
             whole = results(scratch, content)
             with patch.object(lines, "BLOCK_BYTES", block):
                 assert results(scratch, content) == whole

@@ -4,15 +4,22 @@ import gzip
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from model.data.rows import FileError
-from model.data.tsv import TsvFormat, detect
+from model.data.source import ReadOptions
+from model.data.tsv import TsvFormat
+from model.data.tsv import detect as detect_with
 
 URL = "https://example.org/a.jpg"
 CC12M = TsvFormat(columns=2, url_column=0, caption_column=1)
 CC3M = TsvFormat(columns=2, url_column=1, caption_column=0)
+
+
+def detect(path: Path, **options: Any) -> TsvFormat:
+    return detect_with(path, ReadOptions(**options))
 
 
 @pytest.fixture
@@ -134,7 +141,7 @@ class TestDetect:
     ) -> None:
         file.write_text(content)
         with pytest.raises(FileError) as caught:
-            detect(file, **options)  # type: ignore[arg-type]
+            detect(file, **options)
         assert caught.value.reason == reason
 
     def test_utf16_without_a_mark_is_explained(self, file: Path) -> None:
@@ -147,6 +154,9 @@ class TestTsvFormat:
     @pytest.mark.parametrize("fmt", [CC3M, TsvFormat(3, 1, 2, True, ("a", "b", "c"), "gzip", 0, True)])
     def test_survives_json(self, fmt: TsvFormat) -> None:
         assert TsvFormat.from_dict(json.loads(json.dumps(fmt.to_dict()))) == fmt
+
+    def test_what_else_a_source_describes_is_left_aside(self) -> None:
+        assert TsvFormat.from_dict({"format": "tsv", "images": "urls", **CC3M.to_dict()}) == CC3M
 
     def test_one_stored_before_labels_were_known_is_read(self) -> None:
         stored = CC3M.to_dict()
