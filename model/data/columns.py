@@ -43,6 +43,8 @@ def choose(
     if has_header:
         names = _names(sample[0], columns)
         body = body[1:]
+    if names is not None and any("\0" in name for name in names):
+        raise FileError("bad_header", "The name of a column contains a NUL byte. Correct it and upload the file again.")
     fixed_caption = _resolve(caption, names, columns, CAPTION_NAMES)
     fixed_url = _resolve(url, names, columns, URL_NAMES)
     if fixed_url is None:

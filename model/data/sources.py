@@ -17,6 +17,8 @@ def open_source(path: Path, options: ReadOptions, scratch: Path | None = None) -
         raise FileError("unknown_format", f"input_format {name!r} is unknown. Choose one of {', '.join(FORMATS)}.")
     if not path.exists():
         raise FileError("no_such_file", f"There is no file or folder {path.name!r}.")
+    if not path.is_dir() and not path.is_file():
+        raise FileError("not_a_file", f"{path.name!r} is neither a file nor a folder.")  # a device may have no end
     if path.is_dir() or is_archive(path):
         return open_folder(path, options, scratch)
     if name is not None and name not in READERS:

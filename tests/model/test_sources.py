@@ -126,6 +126,9 @@ class TestOpenSource:
     def test_missing_file_is_told(self, file: Path) -> None:
         assert reason_of(file) == "no_such_file"
 
+    def test_device_is_not_read(self) -> None:
+        assert reason_of(Path("/dev/zero")) == "not_a_file"
+
     @pytest.mark.parametrize("name", [None, *READERS])
     def test_empty_file_is_told_for_every_format(self, file: Path, name: str | None) -> None:
         file.touch()

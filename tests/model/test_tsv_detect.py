@@ -134,6 +134,7 @@ class TestDetect:
             (f"{URL}\ta\n", {"label_column": 1}, "same_column"),
             (f"{URL}\ta\n", {"label_column": 2}, "no_such_column"),
             (f"url\n{URL}\ta\n{URL}\tb\n", {"header": True}, "bad_header"),
+            (f"url\0\tcaption\n{URL}\ta\n", {}, "bad_header"),
         ],
     )
     def test_hopeless_file_or_wrong_choice_says_why(
