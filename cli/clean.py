@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
+from cli import reading
 from cli.export import format_of
 from cli.output import JsonFlag, give, say
 from cli.session import (
-    Column,
-    ImageRoot,
     Method,
     Options,
     Seed,
@@ -26,12 +25,17 @@ from service.config import Settings
 
 
 def clean(
-    file: Annotated[Path, typer.Argument(help="CC-style TSV, plain or gzip.")],
+    file: reading.Source,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the clean subset goes: .tsv, .jsonl or .parquet.")],
     flagged: Annotated[Path | None, typer.Option(help="Where the flagged pairs go, if wanted.")] = None,
-    url_col: Column = None,
-    caption_col: Column = None,
-    image_root: ImageRoot = None,
+    input_format: reading.InputFormat = None,
+    url_col: reading.Column = None,
+    caption_col: reading.Column = None,
+    label_col: reading.Column = None,
+    image_root: reading.ImageRoot = None,
+    split: reading.SplitName = None,
+    noise_index: reading.NoiseIndex = None,
+    features: reading.FeatureKind = None,
     method: Method = None,
     seed: Seed = None,
     settings: Options = None,
@@ -41,18 +45,28 @@ def clean(
 
     Uses the service in PAIRSIFT_URL; without one, everything runs on this machine and ends with the command.
     Paths in the URL column are looked up next to the file, or below --image-root."""
-    if not file.is_file():
-        raise typer.BadParameter(f"there is no file {file}")
+    if not file.exists():
+        raise typer.BadParameter(f"there is no file or folder {file}")
     wanted = Settings()
     options = run_options(method, seed, settings)
-    root = str((image_root or file.parent).resolve()) if image_root or not wanted.url else None
+    is_local = not wanted.url and not file.is_dir()
+    reads = reading.given(
+        input_format=input_format,
+        url_column=url_col,
+        caption_column=caption_col,
+        label_column=label_col,
+        image_root=str((image_root or file.parent).resolve()) if image_root or is_local else None,
+        split=split,
+        noise_index=noise_index,
+        features=features,
+    )
     with ExitStack() as stack:
         if not wanted.url:
             say("starting the embedded servers")
             local = stack.enter_context(running_stack(wanted.model_copy(update={"port": 0})))
             wanted = wanted.model_copy(update={"url": local.url, "key": local.key})
         client = stack.enter_context(connected(wanted))
-        collection = upload_file(client, file, None, url_column=url_col, caption_column=caption_col, image_root=root)
+        collection = upload_file(client, file, None, reads)
         say(describe(collection))
         run = follow_run(client, client.start_run(collection.id, options))
         made = export_file(client, run.id, out, format_of(out), split="clean")

@@ -46,7 +46,7 @@ def demo(
         with clock.stage("draw"):  # while the worker warms up
             truth = _draw(out / "collection", pairs, noise, near_miss, seed or 0)
         with clock.stage("upload"):
-            collection = upload_file(client, out / "collection" / "pairs.tsv", "demo")
+            collection = upload_file(client, out / "collection" / "pairs.tsv", "demo", {})
         say(f"uploaded {collection.lines_read:,} lines to {local.url}")
         run = follow_run(client, client.start_run(collection.id, run_options(method, seed, None)))
         clock.seconds |= {str(stage.name): stage.seconds or 0.0 for stage in run.stages}

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from cli import bench, clean, demo, export, keys, migrate, run, serve, status, upload, worker
+from cli import bench, clean, demo, export, inspect, keys, migrate, retry, run, serve, status, upload, worker
 from cli.output import complain
 from cli.stack import StackError
 from service.client import ApiProblem
@@ -21,9 +21,11 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
 app.command("clean")(clean.clean)
+app.command("inspect")(inspect.inspect)
 app.command("upload")(upload.upload)
 app.command("run")(run.run)
 app.command("status")(status.status)
+app.command("retry")(retry.retry)
 app.command("export")(export.export)
 app.command("worker")(worker.worker)
 app.command("migrate")(migrate.migrate)

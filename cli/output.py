@@ -24,11 +24,11 @@ PLAIN_LINE_SECONDS = 10.0
 
 
 def complain(message: str) -> None:
-    console.print(f"[bold red]error:[/] {_plain(message)}", soft_wrap=True)
+    console.print(f"[bold red]error:[/] {printable(message)}", soft_wrap=True)
 
 
 def say(message: str) -> None:
-    console.print(_plain(message), soft_wrap=True)
+    console.print(printable(message), soft_wrap=True)
 
 
 def give(result: Mapping[str, Any], as_json: bool, text: str) -> None:
@@ -80,7 +80,7 @@ def following() -> Iterator[Follower]:
         yield Follower(bar)
 
 
-def _plain(text: str) -> str:
+def printable(text: str) -> str:
     """Captions and URLs are hostile text: no markup, no control characters to the terminal."""
     kept = "".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in text)
     return kept.replace("[", "\\[")

@@ -15,11 +15,6 @@ from service.config import Settings
 from service.db.states import CollectionState, JobState
 from service.schemas import Collection, Export, Failure, Run
 
-Column = Annotated[str | None, typer.Option(help="Number from 0, or name in the header. Detected when not given.")]
-ImageRoot = Annotated[
-    Path | None,
-    typer.Option(help="Folder of image files: the URL column may then hold paths below it.", file_okay=False),
-]
 Method = Annotated[str | None, typer.Option(help="Learning method; GET /v1/methods lists them with their options.")]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same scores.")]
 Options = Annotated[
@@ -37,14 +32,17 @@ def connected(settings: Settings | None = None) -> Iterator[Client]:
         client.close()
 
 
-def upload_file(client: Client, file: Path, name: str | None, **options: Any) -> Collection:
-    """Upload and wait until every line is read."""
-    if not file.is_file():
-        raise typer.BadParameter(f"there is no file {file}")
-    if not file.stat().st_size:
+def upload_file(client: Client, file: Path, name: str | None, options: dict[str, Any]) -> Collection:
+    """Upload and wait until every line is read. A folder is not sent: the worker reads it where it lies."""
+    if file.is_dir():
+        collection = client.create_collection(name or file.resolve().name, folder=str(file.resolve()), **options)
+    elif not file.is_file():
+        raise typer.BadParameter(f"there is no file or folder {file}")
+    elif not file.stat().st_size:
         raise StackError(f"{file} is empty")
-    collection = client.create_collection(name or file.name, **options)
-    client.upload(collection.id, file)
+    else:
+        collection = client.create_collection(name or file.name, **options)
+        client.upload(collection.id, file)
     read = client.wait_for_collection(collection.id)
     if read.state == CollectionState.FAILED:
         raise StackError(_reason(f"{file} cannot be used", read.error))

@@ -1,27 +1,41 @@
 """pairsift upload"""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli import reading
 from cli.output import JsonFlag, give
-from cli.session import Column, ImageRoot, connected, upload_file
+from cli.session import connected, upload_file
 from service.schemas import Collection
 
 
 def upload(
-    file: Annotated[Path, typer.Argument(help="CC-style TSV, plain or gzip.")],
+    file: reading.Source,
     name: Annotated[str | None, typer.Option(help="Name of the collection; the file's name by default.")] = None,
-    url_col: Column = None,
-    caption_col: Column = None,
-    image_root: ImageRoot = None,
+    input_format: reading.InputFormat = None,
+    url_col: reading.Column = None,
+    caption_col: reading.Column = None,
+    label_col: reading.Column = None,
+    image_root: reading.ImageRoot = None,
+    split: reading.SplitName = None,
+    noise_index: reading.NoiseIndex = None,
+    features: reading.FeatureKind = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Upload a file as a new collection, and say what became of its lines."""
-    root = str(image_root.resolve()) if image_root else None
+    """Upload a file as a new collection, and say what became of its lines. A folder is read where it lies."""
+    options = reading.given(
+        input_format=input_format,
+        url_column=url_col,
+        caption_column=caption_col,
+        label_column=label_col,
+        image_root=str(image_root.resolve()) if image_root else None,
+        split=split,
+        noise_index=noise_index,
+        features=features,
+    )
     with connected() as client:
-        collection = upload_file(client, file, name, url_column=url_col, caption_column=caption_col, image_root=root)
+        collection = upload_file(client, file, name, options)
     give(collection.model_dump(mode="json"), as_json, describe(collection))
 
 

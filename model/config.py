@@ -24,6 +24,7 @@ from model.options.base import ConfigError as ConfigError
 from model.options.base import MethodConfig, option, validate
 from model.options.crcl import CRCLConfig
 from model.options.decl import DECLConfig
+from model.options.encoders import parse_encoder
 from model.options.formats import FORMATS as FORMATS
 from model.options.mrl import MRLConfig
 from model.options.ncr import LNCConfig, NCRConfig
@@ -52,7 +53,9 @@ BACKBONE_CONFIGS: dict[str, type[BackboneConfig]] = {
     "sgraf": SGRAFConfig,
     "gated": GatedConfig,
 }
-ENCODERS = ("lite",)
+# What a run may name as its encoder; `auto` is chosen by what the collection brings.
+AUTO_ENCODER = "auto"
+ENCODERS = (AUTO_ENCODER, "lite", "precomputed", "open_clip:<architecture>:<tag or file>")
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,12 @@ class RunConfig:
 
     method: str = option("crcl", "How the networks learn from noisy pairs.", choices=tuple(METHOD_CONFIGS))
     backbone: str = option("head", "Which network compares image and caption.", choices=tuple(BACKBONE_CONFIGS))
-    encoder: str = option("lite", "Which frozen encoder the features come from.", choices=ENCODERS)
+    encoder: str = option(
+        AUTO_ENCODER,
+        "Where the features come from: precomputed (they came with the upload), lite, or "
+        "open_clip:<architecture>:<tag or file>; auto takes what came with the upload, else lite.",
+    )
+    regions: bool = option(False, "Images as the encoder's regions (patches), for backbones that read regions.")
     seed: int = option(0, "Seed of everything random; the same seed gives the same scores.", (0, 2**31 - 1))
     networks: int = option(2, "Networks trained together; with 2 each is taught by the other.", (1, 2))
     batch_size: int = option(128, "Pairs in a batch; smaller collections use smaller ones.", (2, 65536))
@@ -90,6 +98,11 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         validate(self)
+        if self.encoder != AUTO_ENCODER:
+            parse_encoder(self.encoder)
+        if self.regions and not self.backbone_options.reads_regions:
+            fitting = ", ".join(name for name, kind in BACKBONE_CONFIGS.items() if kind.reads_regions)
+            raise ConfigError("regions", f"the backbone {self.backbone} reads no regions: choose one of {fitting}")
         for name, expected in (
             ("method_options", METHOD_CONFIGS[self.method]),
             ("backbone_options", BACKBONE_CONFIGS[self.backbone]),

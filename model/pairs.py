@@ -33,6 +33,25 @@ class Pairs:
         return len(self.image_ids)
 
 
+class Placed:
+    """Rows of an array as other numbers name them: an array that many pairs share, read where it lies."""
+
+    def __init__(self, array: Any, places: npt.NDArray[np.int64]) -> None:
+        self._array = array
+        self._places = places
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return len(self._places), *self._array.shape[1:]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, rows: npt.NDArray[np.int64] | slice) -> npt.NDArray[Any]:
+        taken: npt.NDArray[Any] = self._array[self._places[rows]]
+        return taken
+
+
 def gather(features: Any, rows: npt.NDArray[np.int64]) -> Tensor:
     """The named rows as a float32 tensor of their own, whatever the store holds."""
     values = torch.from_numpy(np.array(features[rows], dtype=np.float32))

@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx2 as httpx
 
 from service.db.states import FINAL_STATES, CollectionState
-from service.schemas import Collection, Export, Pair, Run
+from service.schemas import Collection, Export, Pair, Retried, Run
 
 PIECE = 1 << 20
 # Names that mean the file is on its way; followed by waiting with a growing pause.
@@ -61,6 +61,9 @@ class Client:
 
     def rejects(self, id: Any) -> Iterator[dict[str, Any]]:
         yield from self._pages(f"/v1/collections/{id}/rejects")
+
+    def retry_images(self, id: Any, classes: list[str] | None = None) -> Retried:
+        return Retried.model_validate(self._post(f"/v1/collections/{id}/images/retry", {"classes": classes}))
 
     def start_run(self, collection_id: Any, options: dict[str, Any]) -> Run:
         return Run.model_validate(self._post(f"/v1/collections/{collection_id}/runs", options))

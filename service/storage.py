@@ -55,10 +55,13 @@ def written_whole(target: Path) -> Iterator[BinaryIO]:
 def write_by_content(target: Path, data: bytes) -> None:
     """A file named by its content. It is not forced to disk, which for millions of small files would take hours: one
     that a power cut tore does not have its hash when it is read, and writing it again mends it."""
-    target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f"{target.name}.{uuid4().hex}.tmp")
     try:
-        temporary.write_bytes(data)
+        try:
+            temporary.write_bytes(data)
+        except FileNotFoundError:  # seldom: there are 256 folders
+            target.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(data)
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)

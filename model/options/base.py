@@ -63,6 +63,10 @@ def _checked(item: "Field[Any]", value: object) -> object:
         if not isinstance(value, str) or value not in choices:
             raise ConfigError(item.name, f"must be one of {', '.join(choices)}")
         return value
+    if isinstance(item.default, str):
+        if not isinstance(value, str):
+            raise ConfigError(item.name, "must be a text")
+        return value
     if isinstance(item.default, tuple):
         if not isinstance(value, tuple) or not value:
             raise ConfigError(item.name, "must be a list of one or more whole numbers")

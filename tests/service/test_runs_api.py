@@ -54,7 +54,7 @@ class TestStartRun:
 
     def test_config_shows_defaults_too(self, idle_http: httpx.Client, path: str) -> None:
         config = idle_http.post(path, json={"method": "ncr", "seed": 7}).json()["config"]
-        assert (config["method"], config["seed"], config["encoder"]) == ("ncr", 7, "lite")
+        assert (config["method"], config["seed"], config["encoder"]) == ("ncr", 7, "auto")
         assert config["method_options"]["warmup_epochs"] > 0
 
     def test_same_idempotency_key_and_body_give_the_same_run(self, idle_http: httpx.Client, path: str) -> None:
@@ -294,7 +294,7 @@ class TestMethods:
         assert {"crcl", "ncr", "mrl"} <= body["methods"].keys()
         assert body["methods"]["mrl"]["needs_labels"]
         assert not body["methods"]["crcl"]["needs_labels"]
-        assert body["encoders"] == ["lite"]
+        assert body["encoders"] == ["auto", "lite", "precomputed", "open_clip:<architecture>:<tag or file>"]
         for group in (body["options"], *(kind["options"] for kind in body["methods"].values())):
             assert group
             assert all(option["help"] and option["default"] is not None for option in group.values())

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlalchemy import Row, func, select
 
-from model.data import tsv
 from service.db.pairs import PairSelection, select_pairs
 from service.db.session import transaction
 from service.db.states import JobState, Split
 from service.db.tables import Collection, Export, Pair, Run
 from service.storage import written_whole
 from worker.stages.context import StageContext, lift_time_limit
+from worker.stages.export_tsv import tsv_form
 
 CHUNK = 5_000
 
@@ -49,6 +49,7 @@ SCHEMA = pa.schema(
 )
 
 Rows = Iterable[Row[Any]]
+Described = dict[str, Any]  # the collection's format, as its source described it
 
 
 def run(context: StageContext) -> None:
@@ -58,12 +59,12 @@ def run(context: StageContext) -> None:
         session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
         lift_time_limit(session)
         source = session.get_one(Run, export.run_id)
-        layout = tsv.TsvFormat.from_dict(session.get_one(Collection, source.collection_id).format or {})
+        described = session.get_one(Collection, source.collection_id).format or {}
         chosen = select_pairs(source, _selection(export))
         total = session.scalar(select(func.count()).select_from(chosen.subquery())) or 0
         rows = session.execute(chosen.order_by(Pair.row), execution_options={"yield_per": CHUNK})
         with written_whole(target) as file:
-            count = _WRITERS[export.format](file, _watched(context, rows, total), layout, str(source.id))
+            count = _WRITERS[export.format](file, _watched(context, rows, total), described, str(source.id))
     if count != total:
         raise RuntimeError(f"{count} rows were written where {total} were selected")
     with context.lease.completing() as session:
@@ -85,18 +86,18 @@ def _watched(context: StageContext, rows: Rows, total: int) -> Iterator[Row[Any]
         yield row
 
 
-def _write_tsv(file: BinaryIO, rows: Rows, layout: tsv.TsvFormat, _: str) -> int:
-    """The uploaded lines as they were, in their order; the header too if there was one."""
-    if layout.header:
-        file.write(("\t".join(layout.header) + "\n").encode())
+def _write_tsv(file: BinaryIO, rows: Rows, described: Described, _: str) -> int:
+    header, line = tsv_form(described)
+    if header is not None:
+        file.write((header + "\n").encode())
     count = 0
     for row in rows:
-        file.write((tsv.rebuild(row.url, row.caption, row.extra, layout) + "\n").encode())
+        file.write((line(row) + "\n").encode())
         count += 1
     return count
 
 
-def _write_jsonl(file: BinaryIO, rows: Rows, _: tsv.TsvFormat, run_id: str) -> int:
+def _write_jsonl(file: BinaryIO, rows: Rows, _: Described, run_id: str) -> int:
     count = 0
     for row in rows:
         file.write(json.dumps(_record(row, run_id), ensure_ascii=False).encode() + b"\n")
@@ -104,7 +105,7 @@ def _write_jsonl(file: BinaryIO, rows: Rows, _: tsv.TsvFormat, run_id: str) -> i
     return count
 
 
-def _write_parquet(file: BinaryIO, rows: Rows, _: tsv.TsvFormat, run_id: str) -> int:
+def _write_parquet(file: BinaryIO, rows: Rows, _: Described, run_id: str) -> int:
     count, records = 0, (_record(row, run_id) for row in rows)
     with pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
         while chunk := list(islice(records, CHUNK)):
@@ -113,7 +114,7 @@ def _write_parquet(file: BinaryIO, rows: Rows, _: tsv.TsvFormat, run_id: str) ->
     return count
 
 
-_WRITERS: dict[str, Callable[[BinaryIO, Rows, tsv.TsvFormat, str], int]] = {
+_WRITERS: dict[str, Callable[[BinaryIO, Rows, Described, str], int]] = {
     "tsv": _write_tsv,
     "jsonl": _write_jsonl,
     "parquet": _write_parquet,

@@ -2,6 +2,7 @@
 move them. With them their categories and the captions themselves, where the method or the backbone asks for these."""
 
 import json
+from array import array
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from sqlalchemy import Select, select
 
 from model.data.texts import PackedTexts
 from model.features import content_key, stack_keys
+from service.db.encoders import brings_features
 from service.db.session import transaction
 from service.db.states import ImageStatus
 from service.db.tables import Image, Pair
@@ -35,6 +37,7 @@ class Frozen:
     caption_keys: npt.NDArray[np.uint8]
     texts: PackedTexts | None = None
     labels: npt.NDArray[np.int64] | None = None  # -1 where the pair has none
+    places: npt.NDArray[np.int64] | None = None  # rows of features that came with the upload
 
 
 @dataclass
@@ -57,17 +60,20 @@ class _Categories:
 def freeze_pairs(context: StageContext, folder: Path) -> None:
     config = context.run_config()
     has_texts, has_labels = config.backbone_options.reads_words, config.method_options.needs_labels
-    rows: list[int] = []
-    ends: list[int] = []
+    has_places = brings_features(context.collection())
+    rows, places = array("q"), array("q")
+    ends = array("q")
     image_keys, caption_keys = bytearray(), bytearray()
     categories, end = _Categories(), 0
     # In file order; the captions go to disk as they come.
     with transaction(context.engine) as session, _captions(folder, has_texts) as captions:
         lift_time_limit(session)
         chosen = session.execute(_usable(context), execution_options={"yield_per": READ_CHUNK})
-        for row, sha256, caption, label in chosen:
+        for row, sha256, caption, label, place in chosen:
             text = caption.encode()
             rows.append(row)
+            if has_places and place is not None:
+                places.append(int(place))
             image_keys += sha256 or b""
             caption_keys += content_key(text)
             if captions is not None:
@@ -79,6 +85,8 @@ def freeze_pairs(context: StageContext, folder: Path) -> None:
     arrays: dict[str, Any] = {"row": np.array(rows, np.int64)}
     if has_texts:
         arrays["caption_end"] = np.array(ends, np.int64)
+    if has_places:
+        arrays["place"] = np.array(places, np.int64)
     if has_labels:
         names, arrays["label"] = categories.sorted()
         with written_whole(folder / LABELS_FILE) as file:
@@ -92,8 +100,8 @@ def freeze_pairs(context: StageContext, folder: Path) -> None:
 def load_frozen(folder: Path) -> Frozen:
     with np.load(folder / PAIRS_FILE, allow_pickle=False) as arrays:
         texts = PackedTexts(folder / CAPTIONS_FILE, arrays["caption_end"]) if "caption_end" in arrays else None
-        labels = arrays.get("label")
-        return Frozen(arrays["row"], arrays["image_key"], arrays["caption_key"], texts, labels)
+        given = arrays.get("label"), arrays.get("place")
+        return Frozen(arrays["row"], arrays["image_key"], arrays["caption_key"], texts, *given)
 
 
 def load_label_names(folder: Path) -> list[str] | None:
@@ -105,9 +113,9 @@ def _captions(folder: Path, is_wanted: bool) -> AbstractContextManager[BinaryIO 
     return written_whole(folder / CAPTIONS_FILE) if is_wanted else nullcontext()
 
 
-def _usable(context: StageContext) -> "Select[int, bytes | None, str, str | None]":
+def _usable(context: StageContext) -> "Select[int, bytes | None, str, str | None, str | None]":
     return (
-        select(Pair.row, Image.sha256, Pair.caption, Pair.label)
+        select(Pair.row, Image.sha256, Pair.caption, Pair.label, Pair.place)
         .join(Image, (Image.collection_id == Pair.collection_id) & (Image.row == Pair.row))
         .where(Pair.collection_id == context.collection_id, Image.status == ImageStatus.SUCCESS)
         .order_by(Pair.row)

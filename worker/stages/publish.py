@@ -10,9 +10,10 @@ import numpy.typing as npt
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from model import metrics
 from model.engine import Scores
 from service.db.states import JobState
-from service.db.tables import Collection, Run, Score
+from service.db.tables import Collection, Pair, Run, Score
 from worker.stages.context import StageContext, lift_time_limit
 from worker.stages.frozen import load_label_names
 from worker.stages.score import load_scores
@@ -34,7 +35,7 @@ def run(context: StageContext) -> None:
         written = session.scalar(select(func.count()).select_from(Score).where(Score.run_id == context.run_id))
         if written != len(rows):
             raise RuntimeError(f"{written} scores were written where {len(rows)} were expected")
-        _publish(session, context.run_id, scores)
+        _publish(session, context.run_id, rows, scores)
 
 
 def binary_rows(
@@ -99,10 +100,11 @@ def _copy(context: StageContext, session: Session, rows: npt.NDArray[np.int64], 
         copy.write(COPY_TRAILER)
 
 
-def _publish(session: Session, run_id: UUID, scores: Scores) -> None:
+def _publish(session: Session, run_id: UUID, rows: npt.NDArray[np.int64], scores: Scores) -> None:
     run = session.get_one(Run, run_id)
     accepted = session.get_one(Collection, run.collection_id).accepted
     clean = int(scores.is_clean.sum())
+    truth = _against_truth(session, run.collection_id, rows, scores)
     run.summary = {
         "pairs": accepted,
         "clean": clean,
@@ -110,5 +112,29 @@ def _publish(session: Session, run_id: UUID, scores: Scores) -> None:
         "unscored": accepted - len(scores.is_clean),
         "noise_estimate": round(float(scores.noise_rate), 4),
         "threshold": float(scores.threshold),
+        **({} if truth is None else {"truth": truth}),
     }
     run.state, run.finished_at = JobState.SUCCEEDED, func.now()
+
+
+def _against_truth(
+    session: Session, collection_id: UUID, rows: npt.NDArray[np.int64], scores: Scores
+) -> dict[str, Any] | None:
+    """How well mismatches were found, where the upload knew them (a noise index); None where it did not."""
+    known = select(Pair.row, Pair.is_match).where(Pair.collection_id == collection_id, Pair.is_match.is_not(None))
+    found = session.execute(known.order_by(Pair.row)).all()
+    if not found:
+        return None
+    judged = np.array(found, np.int64)
+    _, at, place = np.intersect1d(rows, judged[:, 0], assume_unique=True, return_indices=True)
+    is_mismatch = judged[place, 1] == 0
+    cut = metrics.detection(scores.is_clean[at], is_mismatch)
+    area = metrics.auroc(scores.clean_confidence[at], is_mismatch)
+    return {
+        "pairs": len(at),
+        "noise_rate": round(float(is_mismatch.mean()), 4) if len(at) else None,
+        "auroc": None if np.isnan(area) else round(area, 4),  # there is only one kind of pair
+        "precision": round(cut.precision, 4),
+        "recall": round(cut.recall, 4),
+        "f1": round(cut.f1, 4),
+    }

@@ -9,8 +9,8 @@ from model.engine import Engine, Progress, Stopped, TrainingError
 from model.pairs import Pairs
 from worker import lease
 from worker.stages.context import StageContext, StageFailed
-from worker.stages.encode import make_stores, read_features_file
 from worker.stages.frozen import PAIRS_FILE, freeze_pairs, load_frozen
+from worker.stages.run_features import open_features
 
 STEPS = 1_000  # progress is shown in thousandths
 
@@ -53,14 +53,11 @@ def make_engine(context: StageContext, pairs: Pairs) -> Engine:
 
 def load_pairs(context: StageContext) -> tuple[npt.NDArray[np.int64], Pairs]:
     """The frozen pairs with their features; rows are line numbers of the uploaded file."""
-    folder = context.storage.run(context.run_id)
-    frozen = load_frozen(folder)
+    frozen = load_frozen(context.storage.run(context.run_id))
     if not len(frozen.rows):
         raise _too_few(0)
-    images, captions = make_stores(context.storage, read_features_file(folder))
     pairs = Pairs(
-        images.view(frozen.image_keys),
-        captions.view(frozen.caption_keys),
+        *open_features(context, frozen),
         _content_ids(frozen.image_keys),
         _content_ids(frozen.caption_keys),
         frozen.texts,

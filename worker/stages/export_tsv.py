@@ -1,0 +1,58 @@
+"""Pairs as TSV: the uploaded lines byte for byte where the upload was TSV; else its columns, if TSV can hold them."""
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sqlalchemy import Row
+
+from model.data import tsv
+from model.data.table_format import TableFormat
+from worker.stages.context import StageFailed
+
+# No escape for these exists in the TSV of this field; a reader would see more columns or lines.
+_SEPARATORS = ("\t", "\n", "\r")
+# Of uploads that are no table.
+_PLAIN_HEADER = ["url", "caption"]
+
+Line = Callable[[Row[Any]], str]
+
+
+def tsv_form(described: dict[str, Any]) -> tuple[str | None, Line]:
+    """The header line, if there is one, and what makes a line of a pair; from what the source said of itself."""
+    if described.get("format", "tsv") == "tsv":
+        layout = TableFormat.from_dict(described)
+        header = "\t".join(layout.header) if layout.header else None
+        return header, lambda row: tsv.rebuild(row.url, row.caption, row.extra, layout)
+    names = described.get("header")
+    cells = _columns(TableFormat.from_dict(described), names) if names else _url_and_caption
+    header = _joined(names or _PLAIN_HEADER, names or _PLAIN_HEADER, "the header")
+    return header, lambda row: _joined(cells(row), names or _PLAIN_HEADER, f"row {row.row:,}")
+
+
+def _columns(layout: TableFormat, names: list[str]) -> Callable[[Row[Any]], list[str]]:
+    def cells(row: Row[Any]) -> list[str]:
+        others = json.loads(row.extra) if row.extra else {}
+        values = [_text(others.get(name)) for name in names]
+        values[layout.url_column], values[layout.caption_column] = row.url, row.caption
+        return values
+
+    return cells
+
+
+def _url_and_caption(row: Row[Any]) -> list[str]:
+    return [row.url, row.caption]
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _joined(cells: list[str], names: Iterable[str], where: str) -> str:
+    for name, cell in zip(names, cells, strict=True):
+        if any(separator in cell for separator in _SEPARATORS):
+            detail = f"In {where}, {name!r} holds a TAB or a line break, and TSV cannot. Export jsonl or parquet."
+            raise StageFailed("not_for_tsv", "TSV cannot hold these pairs", detail)
+    return "\t".join(cells)

@@ -1,0 +1,39 @@
+"""Which encoder a run uses, and where its features will be."""
+
+from pathlib import Path
+
+from model.encoders.base import Encoder, load_encoder
+from model.options.encoders import parse_encoder
+from service.db import encoders
+from worker.stages.context import StageContext, StageFailed
+from worker.stages.run_features import UPLOADED, RunFeatures, SideFeatures
+from worker.stages.source import allowed_path, open_collection_source
+
+
+def choose_encoder(context: StageContext) -> tuple[Encoder | None, RunFeatures]:
+    """The encoder for what has to be encoded; None where the upload brings the features of both sides. EncoderError
+    where it cannot be had."""
+    collection, config = context.collection(), context.run_config()
+    if why := encoders.why_encoder_does_not_fit(collection, config):
+        raise StageFailed(encoders.CODE, encoders.TITLE, why)
+    name = encoders.chosen_encoder(collection, config)
+    if name == encoders.PRECOMPUTED:
+        if open_collection_source(context).features().captions is not None:
+            return None, RunFeatures(UPLOADED, UPLOADED)
+        encoder = _load(context, encoders.DEFAULT)  # captions come as text; images were encoded elsewhere
+        return encoder, RunFeatures(UPLOADED, SideFeatures(encoder.identity, (encoder.caption_width,)))
+    encoder = _load(context, name)
+    captions = SideFeatures(encoder.identity, (encoder.caption_width,))
+    if not config.regions:
+        return encoder, RunFeatures(SideFeatures(encoder.identity, (encoder.image_width,)), captions)
+    if encoder.regions is None:
+        raise StageFailed("no_regions", "The encoder gives no regions", f"{name} has none; leave regions out.")
+    # Many times as large as one vector: a byte a number keeps them on disk.
+    return encoder, RunFeatures(SideFeatures(encoder.identity, encoder.regions, "int8"), captions)
+
+
+def _load(context: StageContext, name: str) -> Encoder:
+    weights = Path(parse_encoder(name).weights)
+    if weights.is_absolute() or weights.is_file():
+        allowed_path(context, weights)
+    return load_encoder(name, context.settings.threads)

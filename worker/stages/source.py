@@ -1,0 +1,35 @@
+"""The source that a collection was made of, opened as the user asked: by ingest first, later again for its images."""
+
+from pathlib import Path
+
+from model.data.source import ReadOptions, Source
+from model.data.sources import open_source
+from service.db.tables import Collection
+from worker.stages.context import StageContext, StageFailed
+
+
+def open_collection_source(context: StageContext) -> Source:
+    """FileError where the source cannot be read, StageFailed where it must not be."""
+    collection = context.collection()
+    upload = context.storage.upload(collection.id)
+    folder = collection.read_options.get("folder")
+    path = upload if folder is None else allowed_path(context, Path(folder))
+    return open_source(path, read_options(collection), scratch=context.storage.unpacked(collection.id))
+
+
+def read_options(collection: Collection) -> ReadOptions:
+    asked = dict(collection.read_options)
+    asked.pop("folder", None)
+    allow_paths = asked.pop("image_root", None) is not None
+    return ReadOptions(**asked, allow_paths=allow_paths)
+
+
+def allowed_path(context: StageContext, path: Path) -> Path:
+    """A path on this machine, if the operator lets users name it; links are followed before the check."""
+    real = path.resolve()
+    if not any(real.is_relative_to(root.resolve()) for root in context.settings.image_roots):
+        detail = f"{path} is not below a folder in PAIRSIFT_IMAGE_ROOTS on the worker; upload it instead."
+        raise StageFailed("blocked_path", "The path may not be read", detail)
+    if not real.exists():
+        raise StageFailed("no_such_path", "There is no such file or folder", f"The worker finds nothing at {path}.")
+    return real
