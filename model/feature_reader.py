@@ -10,7 +10,7 @@ from model.feature_catalogue import Shards
 from model.feature_files import Files
 from model.feature_keys import Keys, Places, matches, shorten
 from model.feature_rows import Raw, RowForm
-from model.feature_shards import FeatureError, PageBudget, Shard, check_shard
+from model.feature_shards import FeatureError, MapBudget, Shard, check_shard
 
 MAX_OPEN_SHARDS = 256  # each map holds a file descriptor, and 1,024 are allowed in all
 
@@ -20,7 +20,7 @@ class ShardReader:
         self._files = files
         self._form = form
         # Of a function that does not know this object: a cycle would keep the files open until it is collected.
-        self.open = lru_cache(maxsize=MAX_OPEN_SHARDS)(partial(_open, files, form, PageBudget()))
+        self.open = lru_cache(maxsize=MAX_OPEN_SHARDS)(partial(_open, files, form, MapBudget()))
 
     def find(self, shards: Shards, keys: Keys) -> Places:
         """(n,) place of each key, -1 where absent."""
@@ -58,7 +58,7 @@ class ShardReader:
         return rows
 
 
-def _open(files: Files, form: RowForm, budget: PageBudget, name: str) -> Shard:
+def _open(files: Files, form: RowForm, budget: MapBudget, name: str) -> Shard:
     where = _where(files, name)
     try:
         with files.open(name) as file:

@@ -1,11 +1,12 @@
 """One shard of a feature store: a file with a header and its checksum, the keys in order, the rows in that order.
 
-It is read through a memory map. Pages that were touched count as memory of the process until they are given back,
-so a PageBudget does that from time to time: the size of a collection never shows in the memory used.
+Keys are memory-mapped, and rows as far as a MapBudget goes. What lies beyond is read by position: a fault of a map
+brings in up to 2 MiB, all of which counts as memory, and to give that back costs several times the read.
 """
 
 import hashlib
 import mmap
+import os
 import struct
 import weakref
 from collections.abc import Iterable
@@ -19,79 +20,85 @@ from model.feature_keys import SHORT_BYTES, ShortKeys
 from model.feature_rows import MAX_DIMENSIONS, Raw, RowForm
 
 SUFFIX = ".shard"
-RESIDENT_BYTES = 64 * 1024**2
+MAPPED_BYTES = 64 * 1024**2
 
 _HEADER = struct.Struct("<8sQ8s4I32s")  # magic, rows, dtype, shape, sha256 of the rest
 _MAGIC = b"PSFEAT02"
-_WINDOW_SHIFT = 16  # a fault maps up to 64 KiB around it
 
 
 class FeatureError(Exception):
     """A shard that cannot be trusted, or vectors that cannot be stored; names the file."""
 
 
-class PageBudget:
-    """Gives mapped pages back to the system once `RESIDENT_BYTES` of them were touched."""
+class MapBudget:
+    """How much of a store may be mapped for as long as its files are open, whatever the size of the collection."""
 
     def __init__(self) -> None:
-        self._touched = 0
-        self._shards: weakref.WeakSet[Shard] = weakref.WeakSet()
+        self._free = MAPPED_BYTES
 
-    def touch(self, shard: "Shard", size: int) -> None:
-        self._shards.add(shard)
-        self._touched += size
-        if self._touched >= RESIDENT_BYTES:
-            for touched in self._shards:
-                touched.release()
-            self._shards.clear()
-            self._touched = 0
+    def take(self, shard: "Shard", size: int) -> bool:
+        if size > self._free:
+            return False
+        self._free -= size
+        weakref.finalize(shard, self._give_back, size)
+        return True
+
+    def _give_back(self, size: int) -> None:
+        self._free += size
 
 
 class Shard:
-    """An open map. It stays readable when its file is deleted."""
+    """An open file. It stays readable when it is deleted."""
 
-    def __init__(self, file: BufferedReader, where: str, form: RowForm, budget: PageBudget) -> None:
+    def __init__(self, file: BufferedReader, where: str, form: RowForm, budget: MapBudget) -> None:
+        self._where = where
         try:
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            magic, rows, dtype, *shape, _ = _HEADER.unpack_from(self._map)
-        except (OSError, ValueError, struct.error) as error:
+            magic, rows, dtype, *shape, _ = _HEADER.unpack(file.read(_HEADER.size))
+        except struct.error as error:
             raise FeatureError(f"{where}: not a readable feature shard ({error})") from error
         if magic != _MAGIC or (dtype, tuple(shape)) != _type_fields(form):
             raise FeatureError(f"{where}: not a feature shard of {form}")
         self._start = _HEADER.size + rows * SHORT_BYTES
-        size = self._start + rows * form.bytes
-        if not rows or len(self._map) != size:
-            raise FeatureError(f"{where}: {len(self._map):,} bytes where {size:,} belong; delete it and encode again")
-        high, low = np.frombuffer(self._map, "<u8", 2 * rows, _HEADER.size).reshape(2, rows)
-        self._keys = ShortKeys(high, low)
-        self._rows = np.frombuffer(self._map, np.uint8, offset=self._start).reshape(rows, form.bytes)
-        self._budget = budget
-        self._map.madvise(mmap.MADV_RANDOM)
+        found, size = os.fstat(file.fileno()).st_size, self._start + rows * form.bytes
+        if not rows or found != size:
+            raise FeatureError(f"{where}: {found:,} bytes where {size:,} belong; delete it and encode again")
+        self._count: int = rows
+        self._width = form.bytes
+        self._descriptor = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._descriptor)
+        self._mapped: Raw | None = None
+        if budget.take(self, size):
+            content = mmap.mmap(self._descriptor, 0, access=mmap.ACCESS_READ)
+            self._mapped = np.frombuffer(content, np.uint8, offset=self._start).reshape(rows, self._width)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._count
 
     def keys(self) -> ShortKeys:
-        """In order. Copy what outlives the next call."""
-        self._map.madvise(mmap.MADV_WILLNEED, 0, self._start)
-        self._budget.touch(self, self._start)
-        return self._keys
+        """In order; mapped until they are dropped."""
+        content = mmap.mmap(self._descriptor, self._start, access=mmap.ACCESS_READ)
+        high, low = np.frombuffer(content, "<u8", offset=_HEADER.size).reshape(2, self._count)
+        return ShortKeys(high, low)
 
-    def take(self, rows: NDArray[np.integer]) -> Raw:
-        """The named rows, which must ascend, as a copy."""
-        width = self._rows.shape[1]
-        first = self._start + rows.astype(np.int64) * width
-        low, high = first >> _WINDOW_SHIFT, (first + width - 1) >> _WINDOW_SHIFT
-        windows = int((high - low + 1).sum() - np.count_nonzero(low[1:] == high[:-1]))
-        if 2 * windows > high[-1] - low[0] + 1:  # most of a stretch: read it in one go
-            start = int(low[0]) << _WINDOW_SHIFT
-            self._map.madvise(mmap.MADV_WILLNEED, start, int(first[-1]) + width - start)
-        taken: Raw = np.take(self._rows, rows, axis=0)
-        self._budget.touch(self, windows << _WINDOW_SHIFT)
+    def take(self, rows: NDArray[np.int64]) -> Raw:
+        """The named rows as a copy; best in ascending order, as neighbours are read together."""
+        if self._mapped is not None:
+            return self._mapped[rows]
+        taken = np.empty((len(rows), self._width), np.uint8)
+        buffer = taken.reshape(-1).data
+        starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+        offsets = (self._start + rows[starts] * self._width).tolist()
+        bounds = (np.append(starts, len(rows)) * self._width).tolist()
+        for offset, begin, end in zip(offsets, bounds, bounds[1:], strict=False):
+            self._read(offset, buffer[begin:end])
         return taken
 
-    def release(self) -> None:
-        self._map.madvise(mmap.MADV_DONTNEED)
+    def _read(self, offset: int, into: memoryview) -> None:
+        while count := os.preadv(self._descriptor, [into], offset):
+            if count == len(into):
+                return
+            offset, into = offset + count, into[count:]
+        raise FeatureError(f"{self._where}: ends too early; delete it and encode again")
 
 
 def write_shard(file: BinaryIO, form: RowForm, keys: ShortKeys, blocks: Iterable[Raw]) -> None:

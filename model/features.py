@@ -112,6 +112,7 @@ class FeatureStore:
                 self._merge(group)
                 merged += len(group.names)
         self._added = 0
+        self._reader.open.cache_clear()  # else what was merged stays open, and mapped
         self._catalogue.sweep()
         self.refresh()
         return merged

@@ -26,13 +26,12 @@ def shards_in(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.shard"))
 
 
-def resident_bytes(folder: Path) -> int:
-    """How much of the files in the folder this process has in memory through maps."""
-    total, is_ours = 0, False
-    for line in Path("/proc/self/smaps").read_text().splitlines():
-        name, _, rest = line.partition(" ")
-        if not name.endswith(":"):
-            is_ours = rest.rpartition(" ")[2].startswith(str(folder))
-        elif name == "Rss:" and is_ours:
-            total += int(rest.split()[0]) * 1024
+def mapped_bytes(folder: Path) -> int:
+    """How much of the files in the folder is mapped in this process."""
+    total = 0
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        addresses, *_, name = line.split()
+        if name.startswith(str(folder)):
+            start, end = addresses.split("-")
+            total += int(end, 16) - int(start, 16)
     return total

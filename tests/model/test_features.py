@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from model import feature_files, feature_keys, feature_reader, feature_shards
 from model.features import FeatureError, FeatureStore, content_key
-from tests.model.feature_samples import WIDTH, fill, keys_of, resident_bytes, shards_in, vectors_of
+from tests.model.feature_samples import WIDTH, fill, keys_of, mapped_bytes, shards_in, vectors_of
 
 
 def add_shards(folder: str, start: int) -> None:
@@ -118,25 +118,29 @@ class TestAddAndView:
         assert np.array_equal(store.view(keys).load(), vectors_of([0, 2]))
         assert np.array_equal(keys, keys_of([0, 2]))
 
-    def test_pages_given_back_are_read_again(self, store: FeatureStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(feature_shards, "RESIDENT_BYTES", 1)
-        fill(store, range(3_000))
-        view = store.view(keys_of(range(3_000)))
+    def test_what_may_not_be_mapped_is_read_by_position(
+        self, store: FeatureStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for start in (0, 1_000, 2_000):
+            fill(store, range(start, start + 1_000))
+        monkeypatch.setattr(feature_shards, "MAPPED_BYTES", 40_000)  # one shard has 32 kB
+        view = FeatureStore(folder, WIDTH).view(keys_of(range(3_000)))
         for index in np.random.default_rng(0).integers(0, 3_000, (5, 50)):
             assert np.array_equal(view[index], vectors_of(index.tolist()))
+        assert np.array_equal(view.load(), vectors_of(range(3_000)))
+        assert 0 < mapped_bytes(folder) < 40_000
 
-    def test_reading_everything_keeps_little_of_it_in_memory(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    def test_closed_files_make_room_for_others_to_be_mapped(
+        self, store: FeatureStore, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """40 MB are read, of which 4 MB may stay."""
-        monkeypatch.setattr(feature_shards, "RESIDENT_BYTES", 4 * 2**20)
-        keys = np.random.default_rng(0).integers(0, 256, (20_000, 32), np.uint8)
-        store = FeatureStore(tmp_path, 1024)
-        store.add(keys, np.ones((20_000, 1024), np.float16))
-        view = store.view(keys)
-        before = resident_bytes(tmp_path)
-        assert all(view[at : at + 100].all() for at in range(0, 20_000, 100))
-        assert resident_bytes(tmp_path) - before < 12 * 2**20
+        for start in (0, 1_000, 2_000):
+            fill(store, range(start, start + 1_000))
+        monkeypatch.setattr(feature_shards, "MAPPED_BYTES", 70_000)  # the next is opened before the last is closed
+        monkeypatch.setattr(feature_reader, "MAX_OPEN_SHARDS", 1)
+        view = FeatureStore(folder, WIDTH).view(keys_of(range(3_000)))
+        for start in (0, 1_000, 2_000):
+            assert np.array_equal(view[start : start + 1_000], vectors_of(range(start, start + 1_000)))
+            assert 30_000 < mapped_bytes(folder) < 70_000
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
     def test_value_the_type_cannot_hold_is_refused(self, store: FeatureStore, folder: Path, value: float) -> None:
