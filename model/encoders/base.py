@@ -1,7 +1,7 @@
 """What an encoder is: images and captions to vectors, with an identity under which the vectors are stored."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,12 @@ class Encoder(Protocol):
 
     def encode_regions(self, images: Sequence[Image.Image]) -> Vectors: ...
 
-    def encode_captions(self, captions: Sequence[str]) -> Vectors: ...
+    def encode_captions(self, captions: Sequence[str]) -> Vectors:
+        """The two that follow, one after the other."""
+
+    def tokenize(self, captions: Sequence[str]) -> Any: ...
+
+    def encode_tokens(self, tokens: Any) -> Vectors: ...
 
 
 def load_encoder(name: str, threads: int | None = None) -> Encoder:

@@ -40,7 +40,13 @@ class LiteEncoder:
         raise EncoderError("lite gives one vector for an image, no regions; take a ViT of open_clip.")
 
     def encode_captions(self, captions: Sequence[str]) -> Vectors:
-        return self._captions.encode(captions)
+        return self.encode_tokens(self.tokenize(captions))
+
+    def tokenize(self, captions: Sequence[str]) -> list[list[int]]:
+        return self._captions.tokenize(captions)
+
+    def encode_tokens(self, tokens: list[list[int]]) -> Vectors:
+        return self._captions.encode(tokens)
 
     # Loaded at the first use: a resumed job may need only one of them, or neither.
     @cached_property

@@ -85,9 +85,11 @@ class CaptionTower:
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.no_padding()
 
-    def encode(self, captions: Sequence[str]) -> NDArray[np.float32]:
+    def tokenize(self, captions: Sequence[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in self._tokenizer.encode_batch(list(captions))]
+
+    def encode(self, tokens: list[list[int]]) -> NDArray[np.float32]:
         """In batches of like length, so that little is computed over padding; each thread has its batches."""
-        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(list(captions))]
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
         out = np.empty((len(tokens), WIDTH), np.float32)
 
