@@ -50,4 +50,7 @@ def judged(row: int, offset: int, text: bytes | str, make: Callable[[], Pair]) -
         return make()
     except BadRow as fault:
         shown = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-        return rejected(row, offset, shown, fault.fault)
+        reason, detail = fault.fault
+        # It may quote the source: what no database stores is left out.
+        safe = detail.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+        return rejected(row, offset, shown, (reason, safe))

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from model.data.checks import BadRow, check_text, to_json
-from model.data.rows import MAX_LINE_BYTES, FileError
+from model.data.folders.names import MAX_NAME_BYTES
+from model.data.rows import MAX_LINE_BYTES, FileError, is_url
 from model.data.source import Column
 
 MAX_EXTRA = 65_536  # characters of what comes with a pair; more is no metadata
@@ -60,6 +61,19 @@ def extra_of(fields: Mapping[str, Any], where: str) -> str | None:
     if len(text) > MAX_EXTRA:
         raise BadRow("fields_too_long", f"{where}: {len(text):,} characters")
     return text
+
+
+def url_of(value: Any, *, allow_paths: bool = False) -> str | None:
+    """The value if it is a URL that can be stored, half characters out of JSON excluded."""
+    if not isinstance(value, str) or len(value) > MAX_LINE_BYTES or not is_url(value, allow_paths=allow_paths):
+        return None
+    return value if value.encode("utf-8", "replace").decode() == value else None
+
+
+def name_of(value: Any, number: int) -> str:
+    """What an image without a URL is called: as the source calls it if that can be shown, else by its number."""
+    usable = isinstance(value, str) and value.isprintable() and 0 < len(value.strip()) <= MAX_NAME_BYTES
+    return str(value).strip() if usable else str(number)
 
 
 def label_of(value: Any) -> str | None:

@@ -10,14 +10,14 @@ from model.data.checks import BadRow
 from model.data.columns import CAPTION_NAMES, LABEL_NAMES, URL_NAMES
 from model.data.folders.base import MEMBER_URL, FolderSource, judged
 from model.data.folders.extent import Extent
-from model.data.folders.fields import caption_of, extra_of, label_of, pick
+from model.data.folders.fields import caption_of, extra_of, label_of, pick, url_of
 from model.data.folders.folder import Folder
 from model.data.folders.index import NameIndex
 from model.data.folders.listing import Listing
 from model.data.folders.names import is_image, is_tar_name, last_extension, split_key, stem_of
 from model.data.folders.parquet_rows import ParquetRows
 from model.data.folders.tars import tar_members
-from model.data.rows import FileError, Pair, Reject, is_url, pair_uid
+from model.data.rows import FileError, Pair, Reject, pair_uid
 from model.data.source import ImageSource, ReadOptions
 
 EXPECTED = "shards NNNNN.tar with NNNNN.parquet (columns key, url, caption, status) beside them"
@@ -95,10 +95,9 @@ class Img2Dataset(FolderSource):
         image = keys.get(key)
         if image is None:
             raise BadRow("no_image", f"{where}: {tar} has no image with this key")
-        given = record.get(self.url) if self.url else None
-        has_url = isinstance(given, str) and is_url(given)
-        url = given if isinstance(given, str) and has_url else f"{MEMBER_URL}{stem_of(tar)}/{key}"
-        used = {self.caption, self.url if has_url else None}
+        given = url_of(record.get(self.url)) if self.url else None
+        url = given or f"{MEMBER_URL}{stem_of(tar)}/{key}"
+        used = {self.caption, self.url if given else None}
         others = {name: value for name, value in record.items() if name not in used}
         label = label_of(record.get(self.label)) if self.label else None
         place = self.folder.shard_place(self.listing.files[tar], extent, image)

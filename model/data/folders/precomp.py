@@ -15,7 +15,7 @@ from model.data.checks import BadRow
 from model.data.folders.arrays import Stacked
 from model.data.folders.base import MEMBER_URL, FolderSource, judged
 from model.data.folders.clip_retrieval import npy_part
-from model.data.folders.fields import caption_of
+from model.data.folders.fields import caption_of, name_of
 from model.data.folders.folder import Folder
 from model.data.folders.lines import Lines
 from model.data.folders.listing import Listing
@@ -127,8 +127,7 @@ class Precomp(FolderSource):
         else:
             first = image // self.repeats * self.repeats * self.captions_each
             name = self.captions[first].partition(b"\t")[0] if self.captions_name.endswith(".tsv") else b""
-        text = name.decode("utf-8", "replace").strip()
-        return text if text and text.isprintable() else str(image // self.repeats)
+        return name_of(name.decode("utf-8", "replace"), image // self.repeats)
 
 
 def _repeats(array: Stacked) -> int:

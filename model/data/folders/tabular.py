@@ -7,11 +7,11 @@ from model.data.checks import BadRow
 from model.data.columns import CAPTION_NAMES, LABEL_NAMES
 from model.data.folders.arrays import Stacked
 from model.data.folders.base import MEMBER_URL, FolderSource, judged
-from model.data.folders.fields import caption_of, extra_of, label_of, pick
+from model.data.folders.fields import caption_of, extra_of, label_of, name_of, pick, url_of
 from model.data.folders.folder import Folder
 from model.data.folders.listing import Listing
 from model.data.folders.parquet_rows import ParquetRows
-from model.data.rows import FileError, Pair, Reject, is_url, pair_uid
+from model.data.rows import FileError, Pair, Reject, pair_uid
 from model.data.source import ImageSource, ReadOptions, SourceFeatures
 
 URL_NAMES = frozenset({"url", "image_url"})
@@ -77,22 +77,14 @@ class FeatureTables(FolderSource):
     def _pair(self, row: int, where: str, record: dict[str, Any]) -> Pair:
         caption = caption_of(record.get(self.caption or ""), where)
         given = record.get(self.url) if self.url else None
-        has_url = isinstance(given, str) and is_url(given, allow_paths=self.options.allow_paths)
-        if isinstance(given, str) and has_url:
-            url = given
-        elif self.images is ImageSource.FEATURES:
-            url = MEMBER_URL + _name(record.get(self.path) if self.path else None, row)
-        elif given is None or given == "":
-            raise BadRow("empty_url", f"{where}: the column {self.url} is empty")
-        else:
-            raise BadRow("not_a_url", f"{where}: {self.url} holds {str(given)[:80]!r}")
-        used = {self.caption, self.url if has_url else None}
+        url = url_of(given, allow_paths=self.options.allow_paths)
+        used = {self.caption, self.url if url else None}
+        if url is None and self.images is ImageSource.FEATURES:
+            url = MEMBER_URL + name_of(record.get(self.path) if self.path else None, row - 1)
+        if url is None:
+            reason = "not_a_url" if given else "empty_url"
+            raise BadRow(reason, f"{where}: {self.url} holds {str(given or '')[:80]!r}")
         others = {name: value for name, value in record.items() if name not in used}
         label = label_of(record.get(self.label)) if self.label else None
         place = str(row - 1) if self.images is ImageSource.FEATURES else None
         return Pair(row, pair_uid(url, caption), url, caption, extra_of(others, where), label, place)
-
-
-def _name(path: Any, row: int) -> str:
-    """The path that the image had, else the number of its row."""
-    return path.replace("\0", "") if isinstance(path, str) and path and path.isprintable() else str(row - 1)

@@ -9,7 +9,7 @@ from model.data.folders.arrays import Stacked
 from model.data.folders.base import MEMBER_URL, FolderSource, judged
 from model.data.folders.caption_table import Assignment, CaptionTable, Row
 from model.data.folders.clip_retrieval import npy_part
-from model.data.folders.fields import caption_of, extra_of
+from model.data.folders.fields import caption_of, extra_of, name_of
 from model.data.folders.folder import Folder
 from model.data.folders.lines import Lines
 from model.data.folders.listing import Listing
@@ -68,9 +68,8 @@ class Video(FolderSource):
                 "no_features", f"{where}: {given!r} is no row of the array; they are 0 to {len(self._array) - 1:,}"
             )
         caption = caption_of(row.cells[layout.caption].encode(), where)
-        named = self.assignment.rule.startswith("ids") and layout.id is not None
-        name = row.cells[layout.id].strip() if named and layout.id is not None else ""
-        url = f"{MEMBER_URL}{self.stem}/{name if name and name.isprintable() else place}"
+        is_named = self.assignment.rule.startswith("ids") and layout.id is not None
+        url = f"{MEMBER_URL}{self.stem}/{name_of(row.cells[layout.id or 0] if is_named else None, place)}"
         names = layout.header or tuple(str(number) for number in range(layout.columns))
         others = {names[i]: cell for i, cell in enumerate(row.cells) if i not in (layout.caption, layout.id)}
         return Pair(row.line + 1, pair_uid(url, caption), url, caption, extra_of(others, where), None, str(place))

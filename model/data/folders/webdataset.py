@@ -12,11 +12,11 @@ from typing import Any
 from model.data.checks import BadRow
 from model.data.columns import CAPTION_NAMES, LABEL_NAMES, URL_NAMES
 from model.data.folders.base import MEMBER_URL, FolderSource, judged
-from model.data.folders.fields import caption_of, extra_of, label_of
+from model.data.folders.fields import caption_of, extra_of, label_of, url_of
 from model.data.folders.folder import Folder, TarFolder
 from model.data.folders.listing import Listing
 from model.data.folders.names import IMAGE_EXTENSIONS, Member, is_tar_name, split_key
-from model.data.rows import MAX_LINE_BYTES, FileError, Pair, Reject, is_url, pair_uid
+from model.data.rows import MAX_LINE_BYTES, FileError, Pair, Reject, pair_uid
 from model.data.source import Column, ImageSource, ReadOptions
 
 EXPECTED = "a tar (or several) with key.jpg and key.txt or key.json for every sample"
@@ -79,10 +79,8 @@ class WebDataset(FolderSource):
         caption, caption_field = self._caption(shard, parts, fields, where)
         image = parts["image"]
         url_field = _field(fields, self.options.url_column, _URLS)
-        given = fields.get(url_field) if url_field else None
-        if isinstance(given, str) and is_url(given):
-            url = given
-        else:
+        url = url_of(fields.get(url_field)) if url_field else None
+        if url is None:
             url, url_field = MEMBER_URL + (image.name if shard is None else f"{shard.name}/{image.name}"), None
         label_field = _field(fields, self.options.label_column, _LABELS)
         others = {name: value for name, value in fields.items() if name not in (url_field, caption_field)}

@@ -51,6 +51,12 @@ class TestRows:
         assert "failed_to_download: HTTP Error 404" in reject.detail
         assert "00000.parquet row 1" in reject.detail
 
+    def test_what_is_quoted_can_be_stored(self, tmp_path: Path) -> None:
+        members = shard(0, error_message=[None, "a\0b", None], key=["000000000", "k\0", "000000002"])
+        (reject,) = rejects_of(opened(pack(members, "directory", tmp_path)))
+        assert "\0" not in reject.detail + reject.text
+        assert "a\ufffdb" in reject.detail
+
     def test_success_without_an_image_is_rejected(self, tmp_path: Path) -> None:
         members = shard(0, status=["success"] * 3)
         (reject,) = rejects_of(opened(pack(members, "tar", tmp_path)))

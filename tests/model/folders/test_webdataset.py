@@ -111,6 +111,7 @@ class TestRows:
             ({"x.jpg": b"i", "x.json": b'{"caption": "\\ud800"}'}, "not_utf8"),
             ({"x.jpg": b"i", "x.json": b'{"caption": 3}'}, "empty_caption"),
             ({"x.jpg": b"i", "x.json": b'{"caption": "c", "k": "\\u0000"}'}, "nul_byte"),
+            ({"x.jpg": b"i", "x.txt": b"c", "x.json": b'{"url": "https://e.org/\\udc00"}'}, "not_utf8"),
             ({"x.jpg": b"i", "x.txt": b"c", "x.json": b" " * (1 << 21)}, "fields_too_long"),
             ({"../x.jpg": b"i", "../x.txt": b"c"}, "unsafe_member"),
             ({"/x.jpg": b"i", "/x.txt": b"c"}, "unsafe_member"),
