@@ -39,7 +39,8 @@ def pairsift(settings: Settings, service_url: str, engine: Engine) -> Pairsift:
 class TestHelp:
     def test_names_every_verb(self, pairsift: Pairsift) -> None:
         text = pairsift("--help").stdout
-        for verb in ("demo", "serve", "worker", "migrate", "keys", "upload", "run", "status", "export", "clean"):
+        verbs = "demo serve worker migrate keys inspect upload run status retry export clean bench"
+        for verb in verbs.split():
             assert f" {verb} " in text
 
     def test_an_unknown_verb_is_wrong_use(self, pairsift: Pairsift) -> None:
@@ -61,6 +62,21 @@ class TestSteps:
         out = tmp_path / "all.jsonl"
         export = json.loads(pairsift("export", run["id"], "-o", out, "--json").stdout)
         assert export["rows"] == PAIRS == len(out.read_text().splitlines())
+
+    def test_retry_tells_how_many_images_come_again(self, pairsift: Pairsift, scenes: Path, tmp_path: Path) -> None:
+        """One image is missing in the first run, and there in the second."""
+        late = tmp_path / "late.jpg"
+        lines = (scenes / "pairs.tsv").read_text().splitlines()
+        caption, url = lines[0].split("\t")
+        file = tmp_path / "pairs.tsv"
+        file.write_text("".join(f"{line}\n" for line in [f"{caption}\t{late.as_uri()}", *lines[1:]]))
+        id = json.loads(pairsift("upload", file, "--json").stdout)["id"]
+        first = json.loads(pairsift("run", id, *QUICK, "--json").stdout)
+        assert first["summary"]["unscored"] == 1
+        late.write_bytes((scenes / "images" / Path(url).name).read_bytes())
+        assert json.loads(pairsift("retry", id, "--class", "timeout", "--json").stdout) == {"forgotten": 0}
+        assert "1 images will be tried again" in pairsift("retry", id).stdout
+        assert json.loads(pairsift("run", id, *QUICK, "--json").stdout)["summary"]["unscored"] == 0
 
     def test_clean_in_one_go(self, pairsift: Pairsift, scenes: Path, tmp_path: Path) -> None:
         clean, flagged = tmp_path / "clean.tsv", tmp_path / "flagged.tsv"
@@ -89,7 +105,7 @@ class TestSteps:
 @pytest.mark.usefixtures("worker")
 class TestMistakes:
     def test_a_missing_file_is_wrong_use(self, pairsift: Pairsift) -> None:
-        assert "there is no file nowhere.tsv" in pairsift("upload", "nowhere.tsv", code=2).stderr
+        assert "there is no file or folder nowhere.tsv" in pairsift("upload", "nowhere.tsv", code=2).stderr
 
     def test_an_empty_file_is_said_so(self, pairsift: Pairsift, tmp_path: Path) -> None:
         (tmp_path / "empty.tsv").touch()
