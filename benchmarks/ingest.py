@@ -1,7 +1,8 @@
 """How fast a CC-style TSV becomes rows of PostgreSQL, beside a raw COPY of the same rows, and how much memory it takes.
 
-The real stage reads the file into a real database; then the rows, ready in COPY's own form, go into an identical table.
-Prints JSON; the exit code is 1 below 50,000 rows/s or above 200 MB. Conceptual Captions has 3,300,000 rows.
+The real stage reads the file into a real database; before, the rows in COPY's own form go into an identical table.
+Prints JSON; the exit code is 1 above 200 MB, and below 50,000 rows/s unless the raw COPY is hardly faster, as on a busy
+machine. Conceptual Captions has 3,300,000 rows.
 """
 
 import argparse
@@ -32,9 +33,10 @@ from service.embedded import embedded_servers
 from service.storage import Storage
 from worker.lease import Lease
 from worker.stages import ingest
-from worker.stages.context import StageContext
+from worker.stages.context import StageContext, lift_time_limit
 
 _LEAST_ROWS_PER_SECOND = 50_000
+_LEAST_RATIO = 0.8  # to the raw COPY, where that is the limit
 _MOST_MEGABYTES = 200
 _TEXT = (
     "a person in the city at night with a red dog and a white cat running on the beach before the beautiful sunset "
@@ -52,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with embedded_servers(folder / "data") as servers:
             report = measure(servers.database_url, folder, rows)
     print(json.dumps(report, indent=2))
-    is_slow = report["rows_per_second"]["ingest"] < _LEAST_ROWS_PER_SECOND
+    is_slow = report["rows_per_second"]["ingest"] < _LEAST_ROWS_PER_SECOND and report["ratio"] < _LEAST_RATIO
     return int(is_slow or report["peak_megabytes"] > _MOST_MEGABYTES)
 
 
@@ -80,6 +82,7 @@ def measure(database_url: str, folder: Path, rows: int) -> dict[str, Any]:
         "rows_per_second": {"ingest": round(rows / ours["seconds"]), "raw_copy": round(rows / raw["seconds"])},
         "least_rows_per_second": _LEAST_ROWS_PER_SECOND,
         "ratio": round(raw["seconds"] / ours["seconds"], 3),
+        "least_ratio": _LEAST_RATIO,
         "cpu_microseconds_a_row": round(1e6 * ours["cpu_seconds"] / rows, 2),
         "peak_megabytes": round(ours["peak_megabytes"], 1),
         "most_megabytes": _MOST_MEGABYTES,
@@ -127,8 +130,9 @@ def _raw_copy(database_url: str, ready: Path) -> dict[str, float]:
             text("ALTER TABLE raw_pairs ADD FOREIGN KEY (collection_id) REFERENCES collections ON DELETE CASCADE")
         )
     began = _now()
-    with engine.begin() as connection:
-        cursor = connection.connection.cursor()
+    with transaction(engine) as session:
+        lift_time_limit(session)
+        cursor = session.connection().connection.cursor()
         with cursor.copy(ingest.COPY_PAIRS.replace("pairs", "raw_pairs", 1)) as copy, ready.open("rb") as file:
             while block := file.read(1 << 20):
                 copy.write(block)
