@@ -49,7 +49,9 @@ class _Guard:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if isinstance(error, pa.ArrowException) or (isinstance(error, OSError) and error.errno is None):
+        if isinstance(error, pa.ArrowException | UnicodeDecodeError) or (
+            isinstance(error, OSError) and error.errno is None
+        ):
             raise FileError(
                 "parquet_corrupt", f"{self._name} is no readable Parquet file: {str(error)[:200]}"
             ) from None

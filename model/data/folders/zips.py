@@ -33,7 +33,9 @@ class ZipFolder(Folder):
         except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError) as error:
             raise _corrupt(label, str(error)) from None
         self._check_total(infos)
-        self._infos = {clean_name(info.orig_filename)[0]: info for info in infos if not info.is_dir()}
+        self._infos = {
+            clean_name(info.orig_filename)[0]: info for info in infos if not info.orig_filename.endswith("/")
+        }
 
     def _check_total(self, infos: list[zipfile.ZipInfo]) -> None:
         total = sum(info.file_size for info in infos)
@@ -86,9 +88,9 @@ class ZipFolder(Folder):
     def _data_offset(self, info: zipfile.ZipInfo) -> int:
         # The directory gives where the local header starts; the header alone says where it ends.
         with self.extent.open() as file:
-            file.seek(info.header_offset)
+            file.seek(max(0, info.header_offset))  # a wrong directory can even give a negative one
             header = file.read(_LOCAL_HEADER.size)
-        if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\3\4"):
+        if info.header_offset < 0 or len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\3\4"):
             raise _corrupt(self.label, f"no member starts at byte {info.header_offset:,}")
         _, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(header)
         return self.extent.offset + info.header_offset + _LOCAL_HEADER.size + int(name_bytes) + int(extra_bytes)
