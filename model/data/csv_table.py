@@ -70,7 +70,7 @@ def detect(path: Path, options: ReadOptions) -> TableFormat:
 def read(path: Path, fmt: TableFormat, *, allow_paths: bool = False) -> Iterator[Pair | Reject]:
     """Every record but the header gives one Pair or Reject; `row` is the number of its first line."""
     split = Splitter(fmt.delimiter)
-    names = _other_names(fmt)
+    names = fmt.other_names
     check = LineCheck(fmt, allow_paths, split, lambda cells: to_json(dict(zip(names, cells, strict=True))))
     records = _Records(read_lines(path, fmt.compression), split)
     for lines in islice(records, int(fmt.has_header), None):
@@ -154,12 +154,3 @@ def _sample(lines: list[Line], split: Splitter) -> list[list[str]]:
         except BadRow:
             sample.append([text])
     return sample
-
-
-def _other_names(fmt: TableFormat) -> list[str]:
-    """The keys of `extra`: the header's, made different where two are the same."""
-    names: list[str] = []
-    for column in fmt.others:
-        name = f"column_{column}" if fmt.header is None else fmt.header[column]
-        names.append(f"{name}_{column}" if name in names else name)
-    return names

@@ -35,6 +35,15 @@ class TableFormat:
         """The columns that are neither URL nor caption."""
         return [i for i in range(self.columns) if i not in (self.url_column, self.caption_column)]
 
+    @property
+    def other_names(self) -> list[str]:
+        """The keys of a pair's `extra`, in the order of the columns; made different where two are the same."""
+        names: list[str] = []
+        for column in self.others:
+            name = f"column_{column}" if self.header is None else self.header[column]
+            names.append(f"{name}_{column}" if name in names else name)
+        return names
+
     def name(self, column: int) -> str:
         return f"column {column}" if self.header is None else f"column {column} ({self.header[column][:40]})"
 

@@ -153,7 +153,7 @@ REFUSED = {
     "one column": (b"a red house\na boat\n", "one_column", "TAB"),
     "UTF-16": ((GOOD + MORE).decode().encode("utf-16"), "utf16", "Save it as UTF-8"),
     "UTF-16 without a mark": ((GOOD + MORE).decode().encode("utf-16-le"), "no_url_column", "UTF-16"),
-    "zip": (b"PK\x03\x04" + bytes(30), "not_text", "Unpack it"),
+    "broken zip": (b"PK\x03\x04" + bytes(30), "zip_corrupt", "unzip -t"),
     "no URL anywhere": (b"a cat\ta dog\na\tb\n", "no_url_column", "URL"),
     "gzip cut short": (gzip.compress(GOOD * 2000)[:-200], "gzip_cut_short", "after line"),
     "gzip cut in its head": (gzip.compress(GOOD)[:5], "gzip_cut_short", "after line 0"),

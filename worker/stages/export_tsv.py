@@ -1,7 +1,7 @@
 """Pairs as TSV: the uploaded lines byte for byte where the upload was TSV; else its columns, if TSV can hold them."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Row
@@ -24,17 +24,22 @@ def tsv_form(described: dict[str, Any]) -> tuple[str | None, Line]:
         layout = TableFormat.from_dict(described)
         header = "\t".join(layout.header) if layout.header else None
         return header, lambda row: tsv.rebuild(row.url, row.caption, row.extra, layout)
-    names = described.get("header")
-    cells = _columns(TableFormat.from_dict(described), names) if names else _url_and_caption
-    header = _joined(names or _PLAIN_HEADER, names or _PLAIN_HEADER, "the header")
-    return header, lambda row: _joined(cells(row), names or _PLAIN_HEADER, f"row {row.row:,}")
+    is_table = "columns" in described
+    cells = _columns(TableFormat.from_dict(described)) if is_table else _url_and_caption
+    names = described.get("header") if is_table else _PLAIN_HEADER
+    header = _joined(names, "the header") if names else None
+    return header, lambda row: _joined(cells(row), f"row {row.row:,}")
 
 
-def _columns(layout: TableFormat, names: list[str]) -> Callable[[Row[Any]], list[str]]:
+def _columns(layout: TableFormat) -> Callable[[Row[Any]], list[str]]:
+    others = list(zip(layout.others, layout.other_names, strict=True))
+
     def cells(row: Row[Any]) -> list[str]:
-        others = json.loads(row.extra) if row.extra else {}
-        values = [_text(others.get(name)) for name in names]
+        extra = json.loads(row.extra) if row.extra else {}
+        values = [""] * layout.columns
         values[layout.url_column], values[layout.caption_column] = row.url, row.caption
+        for column, name in others:
+            values[column] = _text(extra.get(name))
         return values
 
     return cells
@@ -50,9 +55,9 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _joined(cells: list[str], names: Iterable[str], where: str) -> str:
-    for name, cell in zip(names, cells, strict=True):
+def _joined(cells: list[str], where: str) -> str:
+    for cell in cells:
         if any(separator in cell for separator in _SEPARATORS):
-            detail = f"In {where}, {name!r} holds a TAB or a line break, and TSV cannot. Export jsonl or parquet."
+            detail = f"In {where}, {cell[:80]!r} holds a TAB or a line break, and TSV cannot. Export jsonl or parquet."
             raise StageFailed("not_for_tsv", "TSV cannot hold these pairs", detail)
     return "\t".join(cells)

@@ -14,7 +14,11 @@ def open_collection_source(context: StageContext) -> Source:
     upload = context.storage.upload(collection.id)
     folder = collection.read_options.get("folder")
     path = upload if folder is None else allowed_path(context, Path(folder))
-    return open_source(path, read_options(collection), scratch=context.storage.unpacked(collection.id))
+    try:
+        return open_source(path, read_options(collection), scratch=context.storage.unpacked(collection.id))
+    except PermissionError as error:
+        detail = f"The worker may not read it: {error}. Give it leave, or upload the file."
+        raise StageFailed("no_permission", "The path may not be read", detail) from error
 
 
 def read_options(collection: Collection) -> ReadOptions:
