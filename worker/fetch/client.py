@@ -157,7 +157,7 @@ class HttpFetcher:
                 guard.check_all(url.raw_host, [address] if address else [])
             except guard.BlockedAddress as error:
                 raise FetchError(FetchClass.BLOCKED_ADDRESS, str(error)) from error
-        return url if address is None else url.with_host(address)
+        return url if address is None or ":" in address else url.with_host(address)
 
 
 def _parsed(url: str) -> URL:

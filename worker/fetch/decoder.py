@@ -60,7 +60,7 @@ def _answer(data: bytes) -> bytes:
 
 def _thumbnail(image: Image.Image) -> bytes:
     """Made of pixels only: nothing of the file, no profile, place or comment, comes along."""
-    image.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
+    image.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Image.Resampling.BILINEAR)
     image.info.clear()
     file = io.BytesIO()
     image.save(file, "JPEG", quality=THUMBNAIL_QUALITY)

@@ -27,11 +27,12 @@ def check_all(host: str, addresses: Iterable[str]) -> None:
 def literal_address(host: str) -> str | None:
     """The address that the host is a spelling of, also 2852039166, 0xa9fea9fe and 127.1; None for a name."""
     try:
+        if ":" in host:
+            return str(ipaddress.IPv6Address(host))
         # The resolver's own reading, so that nothing it takes for an address is taken for a name here.
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
-    except (OSError, UnicodeError):
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except (OSError, ValueError):
         return None
-    return str(found[0][4][0])
 
 
 def is_public(address: Address) -> bool:
