@@ -19,6 +19,8 @@ class Settings(BaseSettings):
     xdg_data_home: str | None = Field(default=None, validation_alias="XDG_DATA_HOME")
     data: Path | None = None
     storage: Path | None = None
+    # An fsspec URL (s3://bucket/prefix) where workers on several machines share features; the storage is then its cache.
+    features_url: str | None = None
 
     # The web service.
     host: str = "127.0.0.1"
@@ -29,8 +31,8 @@ class Settings(BaseSettings):
     url: str | None = None
     key: str | None = None
 
-    # Folders whose image files a `file:` URL may name. Empty means that `file:` URLs are refused: on a
-    # shared service they would let any user read the server's files.
+    # Folders whose files a user may name: by `file:` URLs, as a folder to read in place, as weights of an encoder.
+    # Empty means none: on a shared service they would let any user read the server's files.
     image_roots: Annotated[tuple[Path, ...], NoDecode] = ()
     # Loopback and private addresses, and ports other than 80 and 443, are refused over http(s) unless this is set.
     fetch_private_addresses: bool = False

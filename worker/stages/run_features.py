@@ -46,7 +46,11 @@ class RunFeatures:
 def open_store(context: StageContext, name: SideName, side: SideFeatures) -> FeatureStore:
     if side.encoder is None:
         raise ValueError(f"the {name} of this run came with the upload and are in no store")
-    return FeatureStore(context.storage.features(side.encoder, name), side.shape, side.dtype)
+    local = context.storage.features(side.encoder, name)
+    if context.settings.features_url is None:
+        return FeatureStore(local, side.shape, side.dtype)
+    shared = f"{context.settings.features_url.rstrip('/')}/{side.encoder}/{name}"
+    return FeatureStore(shared, side.shape, side.dtype, cache=local)
 
 
 def open_features(context: StageContext, frozen: Frozen) -> tuple[Any, Any]:
