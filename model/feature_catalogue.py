@@ -16,6 +16,7 @@ from model.feature_shards import SUFFIX, rows_in
 
 MERGED_BYTES = 256 * 1024**2
 MERGED_ROWS = 2**21  # the keys of one merged shard are held in memory: 32 MB
+MERGED_SHARDS = 200  # all of them are open at once
 
 _REPLACES = ".replaces"
 
@@ -44,7 +45,7 @@ class Shards:
         for name, size in zip(self.names, self.sizes, strict=True):
             if size >= limit // 2:
                 continue
-            if sum(group.values()) + size > limit:
+            if sum(group.values()) + size > limit or len(group) == MERGED_SHARDS:
                 yield Shards.of(group, form)
                 group = {}
             group[name] = size

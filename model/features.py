@@ -104,13 +104,15 @@ class FeatureStore:
         return FeatureView(self._reader, self._form, self._shards, places, held)
 
     def compact(self) -> int:
-        """Merge small shards into large ones; how many were merged. Views that are in use stay readable."""
+        """Merge small shards into large ones; how many went into others. Views that are in use stay readable."""
         merged = 0
         with self._files.merging() as is_mine, self._files.hold():
             self.refresh()
-            for group in self._shards.small(self._form) if is_mine else ():
-                self._merge(group)
-                merged += len(group.names)
+            while is_mine and (groups := list(self._shards.small(self._form))):
+                for group in groups:
+                    self._merge(group)
+                    merged += len(group.names)
+                self.refresh()
         self._added = 0
         self._reader.open.cache_clear()  # else what was merged stays open, and mapped
         self._catalogue.sweep()

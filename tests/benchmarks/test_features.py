@@ -21,7 +21,10 @@ class TestMain:
         assert (size["rows"], size["shards"]) == (300, 1)
         assert size["bytes_on_disk"] == 72 + 300 * (16 + 4 + 128)
         assert size["peak_rss_mb"] > 0
-        assert size["ratio_to_memmap_by_cpu"] > 0
+        for peer in ("np_memmap", "np_memmap_given_back"):
+            assert size[f"ratio_to_{peer}"] == pytest.approx(
+                size[peer]["cpu_ms_a_batch"] / size["cpu_ms_a_batch"], abs=0.01
+            )
 
 
 class TestMeasureStore:

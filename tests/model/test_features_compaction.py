@@ -71,6 +71,15 @@ class TestCompact:
         assert max(sizes) <= 40 * ROW_BYTES
         assert has_all(tmp_path)
 
+    def test_very_many_shards_are_merged_in_several_rounds(
+        self, store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(feature_catalogue, "MERGED_SHARDS", 3)
+        assert store.compact() == 20 + 6 + 3
+        assert len(shards_in(tmp_path)) == 1
+        assert store.verify() == 100
+        assert has_all(tmp_path)
+
     def test_large_shards_are_left_alone(
         self, store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
