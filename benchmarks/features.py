@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from model.features import FeatureStore
+from model.features.store import FeatureStore
 
 _WIDTH = 128
 _BATCH = 256

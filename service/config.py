@@ -19,7 +19,7 @@ class Settings(BaseSettings):
     xdg_data_home: str | None = Field(default=None, validation_alias="XDG_DATA_HOME")
     data: Path | None = None
     storage: Path | None = None
-    # An fsspec URL (s3://bucket/prefix) where workers on several machines share features; the storage is then its cache.
+    # An fsspec URL (s3://bucket/prefix) where workers on several machines share features; the storage holds copies.
     features_url: str | None = None
 
     # The web service.

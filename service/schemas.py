@@ -164,8 +164,8 @@ class Run(BaseModel):
     config: dict[str, Any] = Field(description="All settings in force, defaults included.")
     summary: dict[str, Any] | None = Field(
         default=None,
-        description="When published: how many pairs are clean, noisy and unscored, and the estimated noise rate. Where the "
-        "upload knew the truth (a noise index), `truth` says how well mismatches were found.",
+        description="When published: how many pairs are clean, noisy and unscored, and the estimated noise rate. Where "
+        "the upload knew the truth (a noise index), `truth` says how well mismatches were found.",
         examples=[{"pairs": 4000, "clean": 2810, "noisy": 1190, "unscored": 0, "noise_estimate": 0.29}],
     )
     error: Failure | None = None

@@ -31,6 +31,10 @@ class Storage:
     def features(self, encoder_identity: str, side: str) -> Path:
         return self.root / "features" / encoder_identity / side
 
+    def feature_cache(self, encoder_identity: str, side: str) -> Path:
+        """Copies of features that lie elsewhere; any of them may go."""
+        return self.root / "feature-cache" / encoder_identity / side
+
     def run(self, run_id: UUID) -> Path:
         return self.root / "runs" / str(run_id)
 

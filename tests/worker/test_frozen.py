@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from model.backbones.registry import BACKBONES
 from model.config import BACKBONE_CONFIGS
-from model.features import content_key
+from model.features.store import content_key
 from service.config import Settings
 from service.db.session import transaction
 from service.db.states import ImageStatus

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from model.features import content_key
+from model.features.store import content_key
 from service.db.states import ImageStatus
 from worker.fetch.errors import FetchClass, FetchError
 from worker.fetch.intake import Outcome, failure

@@ -11,7 +11,7 @@ from typing import Self
 
 from model.data.rows import FileError
 from model.data.source import Source
-from model.features import content_key
+from model.features.store import content_key
 from service.config import Settings
 from service.db.states import ImageStatus
 from service.storage import Storage, write_by_content

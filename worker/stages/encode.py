@@ -11,7 +11,7 @@ from model.encoders.base import Encoder, EncoderError
 from model.encoders.images import ImageError
 from model.encoders.readers import ImageReaders
 from model.encoders.stream import encode_all
-from model.features import FeatureStore, content_key, stack_keys
+from model.features.store import FeatureStore, content_key, stack_keys
 from service.db.session import transaction
 from service.db.states import ImageStatus
 from service.db.tables import Image, Pair

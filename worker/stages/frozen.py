@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sqlalchemy import Select, select
 
 from model.data.texts import PackedTexts
-from model.features import content_key, stack_keys
+from model.features.store import content_key, stack_keys
 from service.db.encoders import brings_features
 from service.db.session import transaction
 from service.db.states import ImageStatus

@@ -5,7 +5,7 @@ from functools import cached_property
 from model.data.rows import FileError
 from model.data.source import Source
 from model.encoders.images import ImageError
-from model.features import content_key
+from model.features.store import content_key
 from worker.fetch.errors import FetchError
 from worker.fetch.files import local_path, read_file
 from worker.stages.context import StageContext

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from model.features import FeatureStore
+from model.features.store import FeatureStore
 from model.pairs import Placed
 from service.storage import written_whole
 from worker.stages.context import StageContext
@@ -46,11 +46,11 @@ class RunFeatures:
 def open_store(context: StageContext, name: SideName, side: SideFeatures) -> FeatureStore:
     if side.encoder is None:
         raise ValueError(f"the {name} of this run came with the upload and are in no store")
-    local = context.storage.features(side.encoder, name)
-    if context.settings.features_url is None:
-        return FeatureStore(local, side.shape, side.dtype)
-    shared = f"{context.settings.features_url.rstrip('/')}/{side.encoder}/{name}"
-    return FeatureStore(shared, side.shape, side.dtype, cache=local)
+    storage, shared = context.storage, context.settings.features_url
+    if shared is None:
+        return FeatureStore(storage.features(side.encoder, name), side.shape, side.dtype)
+    location = f"{shared.rstrip('/')}/{side.encoder}/{name}"
+    return FeatureStore(location, side.shape, side.dtype, cache=storage.feature_cache(side.encoder, name))
 
 
 def open_features(context: StageContext, frozen: Frozen) -> tuple[Any, Any]:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.feature_catalogue import Catalogue, Shards
-from model.feature_files import Files, Folder
-from model.feature_keys import KEY_BYTES, Keys, ShortKeys, ascending, in_chunks, shorten
-from model.feature_reader import ShardReader
-from model.feature_rows import Dtype, Raw, RowForm, Vectors
-from model.feature_shards import SUFFIX, write_shard
-from model.feature_shards import FeatureError as FeatureError
+from model.features.catalogue import Catalogue, Shards
+from model.features.files import Files, Folder
+from model.features.keys import KEY_BYTES, Keys, ShortKeys, ascending, in_chunks, shorten
+from model.features.reader import ShardReader
+from model.features.rows import Dtype, Raw, RowForm, Vectors
+from model.features.shards import SUFFIX, write_shard
+from model.features.shards import FeatureError as FeatureError
 
 COMPACT_AFTER = 256  # shards of one writer; every question looks at every shard
 CACHE_BYTES = 64 * 1024**3
@@ -189,6 +189,6 @@ def _open_files(location: str | Path, cache: Path | None, cache_bytes: int) -> F
         return Folder(Path(location))
     if cache is None:
         raise ValueError(f"{location} is read through copies on this machine: say where they may lie with cache=FOLDER")
-    from model.feature_remote import Remote  # fsspec is needed here only
+    from model.features.remote import Remote  # fsspec is needed here only
 
     return Remote(str(location), cache, cache_bytes)

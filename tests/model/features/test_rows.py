@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from model.feature_rows import RowForm
-from model.features import FeatureError, FeatureStore
+from model.features.rows import RowForm
+from model.features.store import FeatureError, FeatureStore
 from model.pairs import gather
-from tests.model.feature_samples import keys_of
+from tests.model.features.samples import keys_of
 
 FINITE = st.floats(-(2.0**100), 2.0**100, width=32)
 

@@ -16,8 +16,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from model.feature_keys import SHORT_BYTES, ShortKeys
-from model.feature_rows import MAX_DIMENSIONS, Raw, RowForm
+from model.features.keys import SHORT_BYTES, ShortKeys
+from model.features.rows import MAX_DIMENSIONS, Raw, RowForm
 
 SUFFIX = ".shard"
 MAPPED_BYTES = 64 * 1024**2

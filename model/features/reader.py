@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.feature_catalogue import Shards
-from model.feature_files import Files
-from model.feature_keys import Keys, Places, matches, shorten
-from model.feature_rows import Raw, RowForm
-from model.feature_shards import FeatureError, MapBudget, Shard, check_shard
+from model.features.catalogue import Shards
+from model.features.files import Files
+from model.features.keys import Keys, Places, matches, shorten
+from model.features.rows import Raw, RowForm
+from model.features.shards import FeatureError, MapBudget, Shard, check_shard
 
 MAX_OPEN_SHARDS = 256  # each map holds a file descriptor, and 1,024 are allowed in all
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import feature_catalogue, feature_reader, features
-from model.feature_catalogue import Catalogue
-from model.features import FeatureError, FeatureStore
-from tests.model.feature_samples import WIDTH, fill, keys_of, shards_in, vectors_of
+from model.features import catalogue, feature_reader, features
+from model.features.catalogue import Catalogue
+from model.features.store import FeatureError, FeatureStore
+from tests.model.features.samples import WIDTH, fill, keys_of, shards_in, vectors_of
 
 ROW_BYTES = 16 + 2 * WIDTH
 
@@ -64,7 +64,7 @@ class TestCompact:
     def test_merged_shards_stay_below_the_limit(
         self, store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
     ) -> None:
-        monkeypatch.setattr(feature_catalogue, limit, 40 * ROW_BYTES if limit == "MERGED_BYTES" else 40)
+        monkeypatch.setattr(catalogue, limit, 40 * ROW_BYTES if limit == "MERGED_BYTES" else 40)
         store.compact()
         sizes = [path.stat().st_size for path in shards_in(tmp_path)]
         assert 3 <= len(sizes) <= 6
@@ -74,7 +74,7 @@ class TestCompact:
     def test_very_many_shards_are_merged_in_several_rounds(
         self, store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(feature_catalogue, "MERGED_SHARDS", 3)
+        monkeypatch.setattr(catalogue, "MERGED_SHARDS", 3)
         assert store.compact() == 20 + 6 + 3
         assert len(shards_in(tmp_path)) == 1
         assert store.verify() == 100
@@ -85,7 +85,7 @@ class TestCompact:
     ) -> None:
         store.compact()
         (large,) = shards_in(tmp_path)
-        monkeypatch.setattr(feature_catalogue, "MERGED_BYTES", large.stat().st_size)
+        monkeypatch.setattr(catalogue, "MERGED_BYTES", large.stat().st_size)
         for number in range(100, 104):
             fill(store, range(number, number + 1))
         assert store.compact() == 4

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from model.features import FeatureStore, Keys, content_key, stack_keys
+from model.features.store import FeatureStore, Keys, content_key, stack_keys
 
 WIDTH = 8
 

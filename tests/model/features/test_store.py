@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import feature_files, feature_keys, feature_reader, feature_shards
-from model.features import FeatureError, FeatureStore, content_key
-from tests.model.feature_samples import WIDTH, fill, keys_of, mapped_bytes, shards_in, vectors_of
+from model.features import feature_keys, feature_reader, feature_shards, files
+from model.features.store import FeatureError, FeatureStore, content_key
+from tests.model.features.samples import WIDTH, fill, keys_of, mapped_bytes, shards_in, vectors_of
 
 
 def add_shards(folder: str, start: int) -> None:
@@ -241,7 +241,7 @@ class TestDamage:
         fresh, stale = folder / "a.tmp", folder / "b.tmp"
         for path in (fresh, stale):
             path.write_bytes(b"half a shard")
-        two_days_ago = time.time() - 2 * feature_files.STALE_SECONDS
+        two_days_ago = time.time() - 2 * files.STALE_SECONDS
         os.utime(stale, (two_days_ago, two_days_ago))
         assert FeatureStore(folder, WIDTH).missing(keys_of([1])).all()
         assert list(folder.glob("*.tmp")) == [fresh]

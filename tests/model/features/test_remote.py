@@ -12,9 +12,9 @@ import fsspec
 import numpy as np
 import pytest
 
-from model import feature_remote
-from model.features import FeatureError, FeatureStore
-from tests.model.feature_samples import WIDTH, fill, keys_of, shards_in, vectors_of
+from model.features import remote
+from model.features.store import FeatureError, FeatureStore
+from tests.model.features.samples import WIDTH, fill, keys_of, shards_in, vectors_of
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -82,7 +82,7 @@ class TestStore:
         assert len(place.names()) == 7  # five old, one new, the list
         assert writer.verify() == 5
         assert np.array_equal(view.load(), vectors_of(range(5)))
-        monkeypatch.setattr(feature_remote, "STALE_SECONDS", -1)
+        monkeypatch.setattr(remote, "STALE_SECONDS", -1)
         later = place.store("c")
         assert len(place.names()) == 1
         assert np.array_equal(later.view(keys_of(range(5))).load(), vectors_of(range(5)))
@@ -123,7 +123,7 @@ class TestUpload:
         place.system.pipe_file(f"{place.root}/0123.shard.tmp", b"half")
         assert place.store().missing(keys_of([1])).all()
         assert place.names() == ["0123.shard.tmp"]
-        monkeypatch.setattr(feature_remote, "STALE_SECONDS", -1)
+        monkeypatch.setattr(remote, "STALE_SECONDS", -1)
         place.store()
         assert place.names() == []
 
@@ -209,7 +209,7 @@ class TestFolder:
     def test_plain_folder_needs_no_fsspec(self, tmp_path: Path) -> None:
         """In a process of its own: here fsspec is loaded already."""
         script = (
-            "import sys; from model.features import FeatureStore; "
+            "import sys; from model.features.store import FeatureStore; "
             f"FeatureStore({str(tmp_path)!r}, 4); sys.exit('fsspec' in sys.modules)"
         )
         assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.feature_files import Files
-from model.feature_keys import SHORT_BYTES, Places
-from model.feature_rows import RowForm
-from model.feature_shards import SUFFIX, rows_in
+from model.features.files import Files
+from model.features.keys import SHORT_BYTES, Places
+from model.features.rows import RowForm
+from model.features.shards import SUFFIX, rows_in
 
 MERGED_BYTES = 256 * 1024**2
 MERGED_ROWS = 2**21  # the keys of one merged shard are held in memory: 32 MB

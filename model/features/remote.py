@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 import fsspec
 
-from model.feature_files import STALE_SECONDS, TEMPORARY, Files, delete_stale, written_whole
-from model.feature_shards import SUFFIX, FeatureError, check_shard
+from model.features.files import STALE_SECONDS, TEMPORARY, Files, delete_stale, written_whole
+from model.features.shards import SUFFIX, FeatureError, check_shard
 
 # Here a put appears whole or not at all, and a move would be a copy; elsewhere a move is what is atomic.
 _ATOMIC_PUT = frozenset({"abfs", "abfss", "az", "gcs", "gs", "memory", "oss", "s3", "s3a"})
