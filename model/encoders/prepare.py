@@ -10,8 +10,8 @@ _FILTERS = {
     "bilinear": Image.Resampling.BILINEAR,
     "hamming": Image.Resampling.HAMMING,
 }
-# Larger pictures are first reduced by whole factors to no less than this many times the size: four times
-# faster, and not to be told from the slow way. Up to there, nothing differs from it.
+# Larger pictures are first reduced by whole factors to no less than this many times the size: about twice as fast
+# for 2000 x 1500, and hardly different. Up to there, it is the same as without.
 GAP = 3.0
 MAX_RATIO = 8  # of the sides, before cropping: a line of one pixel would grow to gigabytes
 
