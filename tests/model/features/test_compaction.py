@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.features import catalogue, feature_reader, features
+from model.features import catalogue, reader
+from model.features import store as store_module
 from model.features.catalogue import Catalogue
 from model.features.store import FeatureError, FeatureStore
 from tests.model.features.samples import WIDTH, fill, keys_of, shards_in, vectors_of
@@ -93,8 +94,8 @@ class TestCompact:
         assert len(shards_in(tmp_path)) == 2
 
     def test_more_shards_than_may_be_open_are_merged(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(feature_reader, "MAX_OPEN_SHARDS", 3)
-        monkeypatch.setattr(features, "_BLOCK_BYTES", 10 * 2 * WIDTH)
+        monkeypatch.setattr(reader, "MAX_OPEN_SHARDS", 3)
+        monkeypatch.setattr(store_module, "_BLOCK_BYTES", 10 * 2 * WIDTH)
         store = FeatureStore(tmp_path, WIDTH)
         for number in range(100):
             fill(store, range(number, number + 1))
@@ -107,7 +108,7 @@ class TestCompact:
             resource.setrlimit(resource.RLIMIT_NOFILE, usual)
 
     def test_writer_of_many_shards_merges_by_itself(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(features, "COMPACT_AFTER", 10)
+        monkeypatch.setattr(store_module, "COMPACT_AFTER", 10)
         store = FeatureStore(tmp_path, WIDTH)
         for first in range(0, 100, 4):
             fill(store, range(first, first + 4))
@@ -128,7 +129,7 @@ class TestReaders:
     def test_view_stays_readable_and_then_the_old_files_go(
         self, store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(feature_reader, "MAX_OPEN_SHARDS", 2)
+        monkeypatch.setattr(reader, "MAX_OPEN_SHARDS", 2)
         view = FeatureStore(tmp_path, WIDTH).view(keys_of(range(100)))
         store.compact()
         assert len(shards_in(tmp_path)) == 21

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.features import feature_keys, feature_reader, feature_shards, files
+from model.features import files, reader, shards
+from model.features import keys as keys_module
 from model.features.store import FeatureError, FeatureStore, content_key
 from tests.model.features.samples import WIDTH, fill, keys_of, mapped_bytes, shards_in, vectors_of
 
@@ -91,7 +92,7 @@ class TestAddAndView:
         assert np.array_equal(store.view(keys).load(), vectors_of(range(3)))
 
     def test_more_shards_than_may_be_open_are_all_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(feature_reader, "MAX_OPEN_SHARDS", 2)
+        monkeypatch.setattr(reader, "MAX_OPEN_SHARDS", 2)
         store = FeatureStore(tmp_path, WIDTH)
         for number in range(7):
             fill(store, range(number, number + 1))
@@ -102,7 +103,7 @@ class TestAddAndView:
     def test_keys_may_come_from_a_mapped_file_in_pieces(
         self, store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(feature_keys, "CHUNK_KEYS", 7)
+        monkeypatch.setattr(keys_module, "CHUNK_KEYS", 7)
         fill(store, range(100))
         np.save(tmp_path / "keys.npy", keys_of(range(99, -1, -1)))
         keys = np.load(tmp_path / "keys.npy", mmap_mode="r")
@@ -123,7 +124,7 @@ class TestAddAndView:
     ) -> None:
         for start in (0, 1_000, 2_000):
             fill(store, range(start, start + 1_000))
-        monkeypatch.setattr(feature_shards, "MAPPED_BYTES", 40_000)  # one shard has 32 kB
+        monkeypatch.setattr(shards, "MAPPED_BYTES", 40_000)  # one shard has 32 kB
         view = FeatureStore(folder, WIDTH).view(keys_of(range(3_000)))
         for index in np.random.default_rng(0).integers(0, 3_000, (5, 50)):
             assert np.array_equal(view[index], vectors_of(index.tolist()))
@@ -135,8 +136,8 @@ class TestAddAndView:
     ) -> None:
         for start in (0, 1_000, 2_000):
             fill(store, range(start, start + 1_000))
-        monkeypatch.setattr(feature_shards, "MAPPED_BYTES", 70_000)  # the next is opened before the last is closed
-        monkeypatch.setattr(feature_reader, "MAX_OPEN_SHARDS", 1)
+        monkeypatch.setattr(shards, "MAPPED_BYTES", 70_000)  # the next is opened before the last is closed
+        monkeypatch.setattr(reader, "MAX_OPEN_SHARDS", 1)
         view = FeatureStore(folder, WIDTH).view(keys_of(range(3_000)))
         for start in (0, 1_000, 2_000):
             assert np.array_equal(view[start : start + 1_000], vectors_of(range(start, start + 1_000)))
