@@ -68,8 +68,10 @@ def measure(database_url: str, folder: Path, rows: int) -> dict[str, Any]:
     _write_tsv(upload, rows)
     ready = folder / "rows.copy"
     _write_ready(upload, ready, collection_id)
-    raw = _in_child(_raw_copy, database_url, ready)
+    before = _in_child(_raw_copy, database_url, ready)
     ours = _in_child(_ingest, database_url, folder, stage_id)
+    after = _in_child(_raw_copy, database_url, ready)  # the first one met a server that had yet to lay out its log
+    raw_seconds = min(before["seconds"], after["seconds"])
     with transaction(engine) as session:
         accepted = session.get_one(Collection, collection_id).accepted
     engine.dispose()
@@ -79,9 +81,9 @@ def measure(database_url: str, folder: Path, rows: int) -> dict[str, Any]:
         "benchmark": "ingest",
         "rows": rows,
         "file_megabytes": round(upload.stat().st_size / 1e6, 1),
-        "rows_per_second": {"ingest": round(rows / ours["seconds"]), "raw_copy": round(rows / raw["seconds"])},
+        "rows_per_second": {"ingest": round(rows / ours["seconds"]), "raw_copy": round(rows / raw_seconds)},
         "least_rows_per_second": _LEAST_ROWS_PER_SECOND,
-        "ratio": round(raw["seconds"] / ours["seconds"], 3),
+        "ratio": round(raw_seconds / ours["seconds"], 3),
         "least_ratio": _LEAST_RATIO,
         "cpu_microseconds_a_row": round(1e6 * ours["cpu_seconds"] / rows, 2),
         "peak_megabytes": round(ours["peak_megabytes"], 1),
@@ -125,10 +127,8 @@ def _in_child(work: Any, *arguments: Any) -> dict[str, float]:
 def _raw_copy(database_url: str, ready: Path) -> dict[str, float]:
     engine = make_engine(database_url)
     with engine.begin() as connection:
+        connection.execute(text("DROP TABLE IF EXISTS raw_pairs"))
         connection.execute(text("CREATE TABLE raw_pairs (LIKE pairs INCLUDING ALL)"))
-        connection.execute(
-            text("ALTER TABLE raw_pairs ADD FOREIGN KEY (collection_id) REFERENCES collections ON DELETE CASCADE")
-        )
     began = _now()
     with transaction(engine) as session:
         lift_time_limit(session)

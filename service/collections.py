@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from service import queries, schemas, views
 from service.db import jobs, submissions
+from service.db.bulk import delete_bulk_rows
 from service.db.images import forget_failures
 from service.db.session import transaction
 from service.db.states import CollectionState, Scope
@@ -70,6 +71,8 @@ def delete_collection(session: Session, key: ApiKey, id: UUID, storage: Storage)
         raise conflict("collection_busy", "The collection is in use", detail)
     runs, exports = queries.ids_below(session, collection.id)
     session.delete(collection)
+    session.flush()  # its stages first: a worker that ends one now finds it gone, and writes nothing
+    delete_bulk_rows(session, id, runs)
     files = [storage.upload(id), *map(storage.export, exports)]
     folders = [storage.unpacked(id), *map(storage.run, runs)]
     event.listen(session, "after_commit", lambda _: _remove(files, folders), once=True)

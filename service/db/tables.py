@@ -1,5 +1,6 @@
 """One class per concept. Bulk tables (pairs, rejects, images, scores) are keyed by their place in the
-uploaded file and written by COPY; the others are rows of the state machine."""
+uploaded file and written by COPY; the others are rows of the state machine. The two largest (pairs, scores) have no
+foreign key, whose check of every row would take a third of the time of a COPY: `service.db.bulk` deletes them."""
 
 from datetime import datetime
 from typing import Any
@@ -104,7 +105,7 @@ class Pair(Base):
     __tablename__ = "pairs"
     __table_args__ = (Index("ix_pairs_collection_id_uid", "collection_id", "uid"),)
 
-    collection_id: Mapped[UUID] = _belongs_to("collections", primary_key=True)
+    collection_id: Mapped[UUID] = mapped_column(primary_key=True)
     row: Mapped[int] = mapped_column(BigInteger, primary_key=True)  # line number in the file
     uid: Mapped[UUID]  # 128 bits of sha256 over url NUL caption; equal for repeated pairs
     url: Mapped[str]
@@ -218,7 +219,7 @@ class Score(Base):
     __tablename__ = "scores"
     __table_args__ = (Index("ix_scores_run_id_clean_confidence_row", "run_id", "clean_confidence", "row"),)
 
-    run_id: Mapped[UUID] = _belongs_to("runs", primary_key=True)
+    run_id: Mapped[UUID] = mapped_column(primary_key=True)
     row: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     clean_confidence: Mapped[float] = mapped_column(REAL)
     confidence_a: Mapped[float] = mapped_column(REAL)
