@@ -6,7 +6,8 @@ from sqlalchemy.orm import Session
 
 from model.config import MIN_PAIRS, ConfigError, RunConfig, parse_run_config, run_config_to_dict
 from service import queries, schemas
-from service.db import encoders, labels, submissions
+from service.db import submissions
+from service.db.fit import misfit
 from service.db.states import FINAL_STATES, CollectionState, JobState
 from service.db.tables import ApiKey, Collection, Export, Run
 from service.problems import conflict, unusable
@@ -24,11 +25,8 @@ def create_run(session: Session, key: ApiKey, collection_id: UUID, body: schemas
     if is_ready and collection.accepted < MIN_PAIRS:
         detail = f"The collection has {collection.accepted} pairs; training needs at least {MIN_PAIRS}."
         raise unusable("too_few_pairs", "Too few pairs to train", detail, minimum=MIN_PAIRS)
-    if is_ready and (why := labels.why_labels_are_missing(collection, config)):
-        missing = collection.accepted - collection.labelled
-        raise unusable(labels.CODE, labels.TITLE, why, missing=missing)
-    if is_ready and (why := encoders.why_encoder_does_not_fit(collection, config)):
-        raise unusable(encoders.CODE, encoders.TITLE, why)
+    if is_ready and (missing := misfit(collection, config)):
+        raise unusable(missing.code, missing.title, missing.detail)
     run = Run(workspace_id=key.workspace_id, collection_id=collection.id, config=run_config_to_dict(config))
     session.add(run)
     session.flush()

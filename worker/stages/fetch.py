@@ -11,14 +11,15 @@ from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from model.data.rows import FileError
-from model.data.source import ImageSource, Source
-from service.db import labels
+from model.data.source import Source
+from service.db.fit import brings_features, misfit
 from service.db.session import transaction
 from service.db.tables import Image, Stage
 from worker.fetch.features import feature_outcomes
 from worker.fetch.intake import Intake, Outcome
 from worker.fetch.plan import Plan, Wanted, open_plan, share_outcomes
 from worker.stages.context import StageContext, StageFailed
+from worker.stages.source import open_collection_source
 
 PAGE = 1000  # rows from and to the database at a time
 WINDOW = 4 * PAGE  # pairs under way; most of them wait for the turn of their host, and hold nothing
@@ -27,13 +28,13 @@ TICK_SECONDS = 0.05
 
 def run(context: StageContext) -> None:
     collection = context.collection()
-    if why := labels.why_labels_are_missing(collection, context.run_config()):
-        raise StageFailed(labels.CODE, labels.TITLE, why)
+    if missing := misfit(collection, context.run_config()):
+        raise StageFailed(missing.code, missing.title, missing.detail)
     with transaction(context.engine) as session:
         share_outcomes(session, context.collection_id)
     with open_plan(context.engine, context.collection_id) as plan:
         work = Pass(context, plan, collection.accepted)
-        if (collection.format or {}).get("images") == ImageSource.FEATURES:
+        if brings_features(collection):
             _take_features(work)
         else:
             asyncio.run(_fetch(work, collection.read_options.get("image_root")))
@@ -144,8 +145,6 @@ def _take_features(work: Pass) -> None:
 
 
 def _open_source(context: StageContext) -> Source:
-    from worker.stages.source import open_collection_source
-
     try:
         return open_collection_source(context)
     except FileError as error:

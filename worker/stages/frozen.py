@@ -14,7 +14,7 @@ from sqlalchemy import Select, select
 
 from model.data.texts import PackedTexts
 from model.features.store import content_key, stack_keys
-from service.db.encoders import brings_features
+from service.db.fit import brings_features
 from service.db.session import transaction
 from service.db.states import ImageStatus
 from service.db.tables import Image, Pair

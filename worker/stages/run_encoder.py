@@ -4,7 +4,7 @@ from pathlib import Path
 
 from model.encoders.base import Encoder, load_encoder
 from model.options.encoders import parse_encoder
-from service.db import encoders
+from service.db.fit import DEFAULT_ENCODER, PRECOMPUTED, chosen_encoder
 from worker.stages.context import StageContext, StageFailed
 from worker.stages.run_features import UPLOADED, RunFeatures, SideFeatures
 from worker.stages.source import allowed_path, open_collection_source
@@ -14,13 +14,11 @@ def choose_encoder(context: StageContext) -> tuple[Encoder | None, RunFeatures]:
     """The encoder for what has to be encoded; None where the upload brings the features of both sides. EncoderError
     where it cannot be had."""
     collection, config = context.collection(), context.run_config()
-    if why := encoders.why_encoder_does_not_fit(collection, config):
-        raise StageFailed(encoders.CODE, encoders.TITLE, why)
-    name = encoders.chosen_encoder(collection, config)
-    if name == encoders.PRECOMPUTED:
+    name = chosen_encoder(collection, config)
+    if name == PRECOMPUTED:
         if open_collection_source(context).features().captions is not None:
             return None, RunFeatures(UPLOADED, UPLOADED)
-        encoder = _load(context, encoders.DEFAULT)  # captions come as text; images were encoded elsewhere
+        encoder = _load(context, DEFAULT_ENCODER)  # captions come as text; images were encoded elsewhere
         return encoder, RunFeatures(UPLOADED, SideFeatures(encoder.identity, (encoder.caption_width,)))
     encoder = _load(context, name)
     captions = SideFeatures(encoder.identity, (encoder.caption_width,))
