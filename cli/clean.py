@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,22 +24,18 @@ from cli.upload import describe
 from service.config import Settings
 
 
+@reading.with_reading
 def clean(
     file: reading.Source,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the clean subset goes: .tsv, .jsonl or .parquet.")],
     flagged: Annotated[Path | None, typer.Option(help="Where the flagged pairs go, if wanted.")] = None,
-    input_format: reading.InputFormat = None,
-    url_col: reading.Column = None,
-    caption_col: reading.Column = None,
-    label_col: reading.Column = None,
     image_root: reading.ImageRoot = None,
-    split: reading.SplitName = None,
-    noise_index: reading.NoiseIndex = None,
-    features: reading.FeatureKind = None,
     method: Method = None,
     seed: Seed = None,
     settings: Options = None,
     as_json: JsonFlag = False,
+    *,
+    reads: dict[str, Any],
 ) -> None:
     """Clean a file in one go: upload, train, judge, download the clean subset.
 
@@ -49,17 +45,8 @@ def clean(
         raise typer.BadParameter(f"there is no file or folder {file}")
     wanted = Settings()
     options = run_options(method, seed, settings)
-    is_local = not wanted.url and not file.is_dir()
-    reads = reading.given(
-        input_format=input_format,
-        url_column=url_col,
-        caption_column=caption_col,
-        label_column=label_col,
-        image_root=str((image_root or file.parent).resolve()) if image_root or is_local else None,
-        split=split,
-        noise_index=noise_index,
-        features=features,
-    )
+    if image_root or (not wanted.url and not file.is_dir()):
+        reads["image_root"] = str((image_root or file.parent).resolve())
     with ExitStack() as stack:
         if not wanted.url:
             say("starting the embedded servers")

@@ -16,18 +16,14 @@ from cli.stack import StackError
 console = Console(highlight=False)  # the tables are the result, so they go to stdout
 
 
+@reading.with_reading
 def inspect(
     source: reading.Source,
     rows: Annotated[int, typer.Option(min=0, help="How many of the first pairs to show.")] = 5,
     limit: Annotated[int | None, typer.Option(min=1, help="Read only so many rows. All of them by default.")] = None,
-    input_format: reading.InputFormat = None,
-    url_col: reading.Column = None,
-    caption_col: reading.Column = None,
-    label_col: reading.Column = None,
-    split: reading.SplitName = None,
-    noise_index: reading.NoiseIndex = None,
-    features: reading.FeatureKind = None,
     as_json: JsonFlag = False,
+    *,
+    reads: dict[str, Any],
 ) -> None:
     """Say how a file or folder would be read: format, columns, first pairs, counts and rejects. Nothing is uploaded."""
     if not source.exists():
@@ -38,19 +34,9 @@ def inspect(
     from model.data.source import ReadOptions
     from model.data.sources import open_source
 
-    options = ReadOptions(
-        input_format=input_format,
-        url_column=url_col,
-        caption_column=caption_col,
-        label_column=label_col,
-        split=split,
-        noise_index=noise_index,
-        features=features,
-        allow_paths=True,
-    )
     with TemporaryDirectory(prefix="pairsift-inspect-") as scratch:
         try:
-            found = overview(open_source(source, options, Path(scratch)), rows, limit)
+            found = overview(open_source(source, ReadOptions(**reads, allow_paths=True), Path(scratch)), rows, limit)
         except FileError as error:
             raise StackError(f"{source} cannot be read ({error.reason}): {error}") from error
     if as_json:
@@ -65,6 +51,7 @@ def _show(source: Path, found: dict[str, Any]) -> None:
     for name, value in found.items():
         if name not in shown and value is not None:
             text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+            text = "TAB" if text == "\t" else text
             facts.add_row(name.replace("_", " "), printable(text))
     for reason, count in found["reject_reasons"].items():
         facts.add_row(f"rejected: {reason}", f"{count:,}")

@@ -1,7 +1,10 @@
-"""The options that say how a file or folder is to be read; every verb that reads one has them."""
+"""The options that say how a file or folder is to be read; `with_reading` gives them to every verb that reads one."""
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -11,19 +14,42 @@ Source = Annotated[
         help="TSV, CSV, JSONL (also gz, zst), Parquet, WebDataset, a tar or zip, or a folder.", show_default=False
     ),
 ]
-Column = Annotated[str | None, typer.Option(help="Number from 0, or name in the header. Detected when not given.")]
+_COLUMN = "Number from 0, or name in the header. Detected when not given."
+# By the names they have in the REST API.
+_OPTIONS: dict[str, Any] = {
+    "input_format": typer.Option("--input-format", help="Name of the format. Detected when not given."),
+    "url_column": typer.Option("--url-col", help=_COLUMN),
+    "caption_column": typer.Option("--caption-col", help=_COLUMN),
+    "label_column": typer.Option("--label-col", help=_COLUMN),
+    "split": typer.Option("--split", help="Of a precomp folder: train, dev or test."),
+    "noise_index": typer.Option(
+        "--noise-index", help="Of a precomp folder: a noise index file in it; the truth comes from it."
+    ),
+    "features": typer.Option("--features", help="Of a datacomp folder: b32 or l14."),
+}
 ImageRoot = Annotated[
     Path | None,
     typer.Option(help="Folder of image files: the URL column may then hold paths below it.", file_okay=False),
 ]
-InputFormat = Annotated[str | None, typer.Option(help="Name of the format. Detected when not given.")]
-SplitName = Annotated[str | None, typer.Option("--split", help="Of a precomp folder: train, dev or test.")]
-NoiseIndex = Annotated[
-    str | None, typer.Option(help="Of a precomp folder: a noise index file in it; the truth comes from it.")
-]
-FeatureKind = Annotated[str | None, typer.Option("--features", help="Of a datacomp folder: b32 or l14.")]
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """What was said, under the names of the REST API."""
-    return {name: value for name, value in options.items() if value is not None}
+def with_reading(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb with these options beside its own; it gets those that were given as one dict, `reads`."""
+    hints = get_type_hints(verb, include_extras=True)
+    del hints["reads"]
+    hints |= {name: Annotated[str | None, option] for name, option in _OPTIONS.items()}
+    own = [item for item in inspect.signature(verb).parameters.values() if item.name != "reads"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hints[name])
+        for name in _OPTIONS
+    ]
+
+    @wraps(verb)
+    def called(**given: Any) -> None:
+        options = {name: given.pop(name) for name in _OPTIONS}
+        verb(**given, reads={name: value for name, value in options.items() if value is not None})
+
+    called.__annotations__ = hints
+    # typer reads both
+    called.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+    return called

@@ -1,6 +1,6 @@
 """pairsift upload"""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,32 +10,20 @@ from cli.session import connected, upload_file
 from service.schemas import Collection
 
 
+@reading.with_reading
 def upload(
     file: reading.Source,
     name: Annotated[str | None, typer.Option(help="Name of the collection; the file's name by default.")] = None,
-    input_format: reading.InputFormat = None,
-    url_col: reading.Column = None,
-    caption_col: reading.Column = None,
-    label_col: reading.Column = None,
     image_root: reading.ImageRoot = None,
-    split: reading.SplitName = None,
-    noise_index: reading.NoiseIndex = None,
-    features: reading.FeatureKind = None,
     as_json: JsonFlag = False,
+    *,
+    reads: dict[str, Any],
 ) -> None:
     """Upload a file as a new collection, and say what became of its lines. A folder is read where it lies."""
-    options = reading.given(
-        input_format=input_format,
-        url_column=url_col,
-        caption_column=caption_col,
-        label_column=label_col,
-        image_root=str(image_root.resolve()) if image_root else None,
-        split=split,
-        noise_index=noise_index,
-        features=features,
-    )
+    if image_root:
+        reads["image_root"] = str(image_root.resolve())
     with connected() as client:
-        collection = upload_file(client, file, name, options)
+        collection = upload_file(client, file, name, reads)
     give(collection.model_dump(mode="json"), as_json, describe(collection))
 
 

@@ -1,6 +1,7 @@
 """The networks that are trained together, with their inputs, optimisers and random state."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from model.parallel import Fleet
 from model.training import Batch, Judge
 from model.words import Vocabulary
 
+MOST_DROPOUT = 0.9
 # Items encoded at once where there is nothing to learn.
 _ENCODE_ROWS = 1024
 
@@ -61,8 +63,10 @@ class Networks:
         """Newly drawn weights, new optimisers."""
         make = BACKBONES[self._config.backbone]
         widths = [reader.width for reader in self._readers]
-        count = self._config.networks
-        self._networks = [make(self._config.backbone_options, *widths).to(self._device) for _ in range(count)]
+        options = self._config.backbone_options
+        dropout = min(options.dropout * self._config.method_options.dropout_factor, MOST_DROPOUT)
+        options = replace(options, dropout=dropout)
+        self._networks = [make(options, *widths).to(self._device) for _ in range(self._config.networks)]
         if self._is_compiled:
             for network in self._networks:
                 network.encode_images = torch.compile(network.encode_images, dynamic=True)  # type: ignore[method-assign]

@@ -15,6 +15,7 @@ class BackboneConfig(Options):
     reads_words: ClassVar[bool] = False  # captions as words; otherwise as one pooled vector
 
     learning_rate_factor: float = option(1.0, "Multiplies the method's learning rate.", (1e-4, 1e4))
+    dropout: float = option(0.2, "Share of units dropped while training; the method may scale it.", (0.0, 0.9))
     input_size: int = option(
         256, "Principal components kept of each side's pooled features; all when they have fewer.", (2, 8192)
     )
@@ -33,7 +34,6 @@ class HeadConfig(BackboneConfig):
 
     hidden_size: int = option(512, "Units of the hidden layer of each projection.", (2, 8192))
     output_size: int = option(256, "Size of the common space.", (2, 8192))
-    dropout: float = option(0.2, "Share of units dropped while training.", (0.0, 0.9))
 
     @property
     def vector_size(self) -> int:
@@ -55,7 +55,7 @@ class WordsConfig(BackboneConfig):
     # the papers: 1024
     embed_size: int = option(256, "Size of the common space of regions and words.", (2, 8192))
     # SGRAF: 0.4 on word vectors, the others none
-    dropout: float = option(0.2, "Share of units dropped while training.", (0.0, 0.9))
+    dropout: float = option(0.2, "Share of units dropped while training; the method may scale it.", (0.0, 0.9))
     # CRCL's release: 0.2 for every backbone; the papers of SCAN and SGRAF: none
     region_dropout: float = option(0.0, "Mean share of an image's regions left out while training.", (0.0, 0.45))
     # CRCL's release changes 0.2 of all words; here a word only becomes unknown
@@ -150,7 +150,7 @@ class GatedConfig(BackboneConfig):
     # LNC appendix D.2: 4096
     output_size: int = option(512, "Size of the common space.", (2, 8192))
     # not in Eq. D8; small collections are memorised without it
-    dropout: float = option(0.2, "Share of input features dropped while training.", (0.0, 0.9))
+    dropout: float = option(0.2, "Share of input features dropped while training; the method may scale it.", (0.0, 0.9))
 
     @property
     def vector_size(self) -> int:

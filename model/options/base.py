@@ -39,6 +39,8 @@ class MethodConfig(Options):
 
     # not a symbol: what suits the head backbone; others scale it by their learning_rate_factor
     learning_rate: float = option(1e-3, "Learning rate of the optimiser.", (1e-7, 1.0))
+    # not a symbol: how much a method memorises decides how much dropout helps it
+    dropout_factor: float = option(1.0, "Multiplies the backbone's dropout.", (0.0, 10.0))
 
     @property
     def needs_labels(self) -> bool:
