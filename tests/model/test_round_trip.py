@@ -62,7 +62,8 @@ def write_tsv(rows: Sequence[Cells], end: str) -> bytes:
 
 def write_csv(rows: Sequence[Cells], end: str) -> bytes:
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator=end).writerows(lines_of(rows))
+    # Everything quoted: a bare CR before the LF of a line would be part of its end.
+    csv.writer(text, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(lines_of(rows))
     return text.getvalue().encode()
 
 

@@ -32,6 +32,7 @@ class TestWorkspaces:
         ("DELETE", "/v1/collections/{collection}"),
         ("PUT", "/v1/collections/{collection}/file"),
         ("GET", "/v1/collections/{collection}/rejects"),
+        ("POST", "/v1/collections/{collection}/images/retry"),
         ("POST", "/v1/collections/{collection}/runs"),
         ("GET", "/v1/collections/{collection}/runs"),
         ("GET", "/v1/runs/{run}"),

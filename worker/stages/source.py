@@ -13,6 +13,8 @@ def open_collection_source(context: StageContext) -> Source:
     collection = context.collection()
     upload = context.storage.upload(collection.id)
     folder = collection.read_options.get("folder")
+    if folder is None and not upload.exists():
+        raise FileNotFoundError(f"the upload {upload} is not in the storage")  # a disk may come back: tried again
     path = upload if folder is None else allowed_path(context, Path(folder))
     try:
         return open_source(path, read_options(collection), scratch=context.storage.unpacked(collection.id))
