@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import httpx2 as httpx
+import hypothesis
 import pytest
 import uvicorn
 from sqlalchemy import Engine, make_url, text
@@ -24,6 +25,12 @@ from service.db.session import make_engine, transaction
 from service.db.states import Scope
 from service.embedded import Servers, embedded_servers
 from service.main import create_app
+
+# The same examples every time, so that a change is judged by itself and not by luck. `--hypothesis-profile=search`
+# looks for new ones.
+hypothesis.settings.register_profile("steady", derandomize=True)
+hypothesis.settings.register_profile("search", derandomize=False)
+hypothesis.settings.load_profile("steady")
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS = 96  # of the small demo collection
