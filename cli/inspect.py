@@ -1,6 +1,7 @@
 """pairsift inspect"""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -48,7 +49,7 @@ def inspect(
 def _show(source: Path, found: dict[str, Any]) -> None:
     shown = {"first_pairs", "first_rejects", "reject_reasons"}
     facts = Table(title=printable(str(source)), show_header=False, title_justify="left")
-    for name, value in found.items():
+    for name, value in _flat(found):
         if name not in shown and value is not None:
             text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
             text = "TAB" if text == "\t" else text
@@ -58,6 +59,15 @@ def _show(source: Path, found: dict[str, Any]) -> None:
     console.print(facts)
     _show_rows("first pairs", found["first_pairs"], ("row", "url", "caption", "label"))
     _show_rows("first rejects", found["first_rejects"], ("row", "reason", "detail", "text"))
+
+
+def _flat(found: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """What is said of a part (the table in an archive) under the part's name."""
+    for name, value in found.items():
+        if isinstance(value, dict) and name != "reject_reasons":
+            yield from _flat(value, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", value
 
 
 def _show_rows(title: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:

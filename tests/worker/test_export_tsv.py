@@ -42,9 +42,22 @@ class TestTsvForm:
         _, line = tsv_form(described("jsonl", ("url", "text", "size"), 0, 1, 3))
         assert line(pair(extra=json.dumps({"size": [1, 2]}))) == "http://a/1\ta dog\t[1, 2]"
 
-    def test_what_is_no_table_gives_url_and_caption(self) -> None:
-        header, line = tsv_form({"format": "webdataset", "images": "members"})
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"format": "webdataset", "images": "members"},
+            {"format": "datacomp", "images": "features", "columns": {"url": "url", "caption": "text"}},
+        ],
+    )
+    def test_what_is_no_table_gives_url_and_caption(self, given: dict[str, Any]) -> None:
+        header, line = tsv_form(given)
         assert (header, line(pair(extra='{"key": "1"}'))) == ("url\tcaption", "http://a/1\ta dog")
+
+    @pytest.mark.parametrize(("format", "extra"), [("tsv", "7"), ("csv", '{"id": 7}')])
+    def test_archive_of_images_gives_the_columns_of_its_table(self, format: str, extra: str) -> None:
+        table = described(format, ("id", "url", "title"), 1, 2, 3)
+        header, line = tsv_form({"format": "images", "images": "members", "table": {"name": "t", **table}})
+        assert (header, line(pair(extra=extra))) == ("id\turl\ttitle", "7\thttp://a/1\ta dog")
 
     @pytest.mark.parametrize("caption", ["a\tb", "a\nb", "a\rb"])
     def test_what_tsv_cannot_hold_fails_with_the_row(self, caption: str) -> None:

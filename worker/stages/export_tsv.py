@@ -8,6 +8,7 @@ from sqlalchemy import Row
 
 from model.data import tsv
 from model.data.table_format import TableFormat
+from model.data.tables import READERS
 from worker.stages.context import StageFailed
 
 # No escape for these exists in the TSV of this field; a reader would see more columns or lines.
@@ -20,11 +21,12 @@ Line = Callable[[Row[Any]], str]
 
 def tsv_form(described: dict[str, Any]) -> tuple[str | None, Line]:
     """The header line, if there is one, and what makes a line of a pair; from what the source said of itself."""
+    described = described.get("table", described)  # of an archive of images with one
     if described.get("format", "tsv") == "tsv":
         layout = TableFormat.from_dict(described)
         header = "\t".join(layout.header) if layout.header else None
         return header, lambda row: tsv.rebuild(row.url, row.caption, row.extra, layout)
-    is_table = "columns" in described
+    is_table = described["format"] in READERS
     cells = _columns(TableFormat.from_dict(described)) if is_table else _url_and_caption
     names = described.get("header") if is_table else _PLAIN_HEADER
     header = _joined(names, "the header") if names else None
