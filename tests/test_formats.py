@@ -1,4 +1,4 @@
-"""Every way in, through the product: real service, real worker; the result is one score per pair."""
+"""Every way in and every encoder, through the product: real service, real worker; one score per pair comes out."""
 
 import io
 import json
@@ -11,12 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 import zstandard
+from safetensors.torch import save_file
 
+from model.encoders.clip_models import open_clip_package
 from service.client import Client
 from service.schemas import Collection, Run
 from tests.conftest import PAIRS
 
+SMALL_CLIP = "ViT-S-32-alt"
 QUICK = {"method_options": {"piece_epochs": [1], "freeze_epochs": 0}}
 
 
@@ -178,3 +182,25 @@ class TestFeaturesInside:
         collection = ingest(client, write_precomp(tmp_path / "precomp", regions=2))
         with pytest.raises(Exception, match="brings features and no images"):
             client.start_run(collection.id, {"encoder": "lite"})
+
+
+@pytest.mark.usefixtures("worker")
+class TestOpenClip:
+    def test_patches_of_a_local_checkpoint_are_used(self, client: Client, scenes: Path, tmp_path: Path) -> None:
+        torch.manual_seed(0)
+        weights = tmp_path / "random.safetensors"
+        save_file(open_clip_package().create_model(SMALL_CLIP).state_dict(), weights)
+        collection = ingest(client, scenes / "pairs.tsv")
+        encoder = f"open_clip:{SMALL_CLIP}:{weights}"
+        run = clean(client, collection, encoder=encoder, regions=True, backbone="vse_infinity")
+        assert len(captions_of(client, run)) == PAIRS
+        assert run.config["encoder"] == encoder
+
+    def test_missing_weights_fail_the_run_with_what_to_do(self, client: Client, scenes: Path, tmp_path: Path) -> None:
+        collection = ingest(client, scenes / "pairs.tsv")
+        encoder = f"open_clip:{SMALL_CLIP}:{tmp_path / 'nothing.safetensors'}"
+        run = client.wait_for_run(client.start_run(collection.id, {"encoder": encoder}).id)
+        assert run.state == "failed"
+        assert run.error is not None
+        assert run.error.code == "no_such_path"
+        assert "nothing.safetensors" in run.error.detail
