@@ -47,7 +47,7 @@ def open_store(context: StageContext, name: SideName, side: SideFeatures) -> Fea
     if side.encoder is None:
         raise ValueError(f"the {name} of this run came with the upload and are in no store")
     storage, shared = context.storage, context.settings.features_url
-    if shared is None:
+    if not shared:
         return FeatureStore(storage.features(side.encoder, name), side.shape, side.dtype)
     location = f"{shared.rstrip('/')}/{side.encoder}/{name}"
     return FeatureStore(location, side.shape, side.dtype, cache=storage.feature_cache(side.encoder, name))
