@@ -30,8 +30,25 @@ def upload(
 def describe(collection: Collection) -> str:
     lines = [
         f"collection {collection.id}",
-        f"  lines     {collection.lines_read:,}",
+        f"  format    {_format(collection.format or {})}",
+        f"  rows      {collection.lines_read:,}",
         f"  accepted  {collection.accepted:,}",
     ]
     reasons = ", ".join(f"{reason}: {count:,}" for reason, count in collection.reject_reasons.items())
     return "\n".join([*lines, f"  rejected  {collection.rejected:,}" + (f"  ({reasons})" if reasons else "")])
+
+
+def _format(found: dict[str, Any]) -> str:
+    """What was detected, so that a wrong guess is seen: `tsv (caption: column 0, url: column 1, no header)`."""
+    table = found.get("table", found)
+    header = table.get("header") or []
+    parts = []
+    for name in ("caption", "url", "label"):
+        column = table.get(f"{name}_column")
+        if column is not None:
+            parts.append(f"{name}: {header[column] if column < len(header) else f'column {column}'}")
+    if parts and not header:
+        parts.append("no header")
+    if found.get("images") in ("members", "features"):
+        parts.append("images inside" if found["images"] == "members" else "features instead of images")
+    return f"{found.get('format', 'unknown')}" + (f" ({', '.join(parts)})" if parts else "")
