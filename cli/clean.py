@@ -45,8 +45,8 @@ def clean(
         raise typer.BadParameter(f"there is no file or folder {file}")
     wanted = Settings()
     options = run_options(method, seed, settings)
-    if image_root or (not wanted.url and not file.is_dir()):
-        reads["image_root"] = str((image_root or file.parent).resolve())
+    formats = format_of(out), format_of(flagged or out)  # a wrong ending is said before the training
+    reads |= reading.image_root(file, image_root, is_local=not wanted.url)
     with ExitStack() as stack:
         if not wanted.url:
             say("starting the embedded servers")
@@ -56,9 +56,9 @@ def clean(
         collection = upload_file(client, file, None, reads)
         say(describe(collection))
         run = follow_run(client, client.start_run(collection.id, options))
-        made = export_file(client, run.id, out, format_of(out), split="clean")
+        made = export_file(client, run.id, out, formats[0], split="clean")
         if flagged:
-            export_file(client, run.id, flagged, format_of(flagged), split="noisy")
+            export_file(client, run.id, flagged, formats[1], split="noisy")
     summary = run.summary or {}
     text = (
         f"{out}: {made.rows:,} clean of {summary['pairs']:,} pairs; {summary['noisy']:,} flagged, "

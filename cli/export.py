@@ -1,7 +1,7 @@
 """pairsift export"""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 from uuid import UUID
 
 import typer
@@ -32,4 +32,7 @@ def export(
 
 def format_of(path: Path) -> str:
     ending = path.suffix.lower().removeprefix(".")
-    return {"json": "jsonl", "ndjson": "jsonl"}.get(ending, ending if ending in ("jsonl", "parquet") else "tsv")
+    format = {"json": "jsonl", "ndjson": "jsonl", "": "tsv", "txt": "tsv"}.get(ending, ending)
+    if format not in get_args(Format):
+        raise typer.BadParameter(f"{path}: the ending must be one of .{', .'.join(get_args(Format))}")
+    return format

@@ -22,5 +22,7 @@ def retry(
     give(
         retried.model_dump(mode="json"),
         as_json,
-        f"{retried.forgotten:,} images will be tried again; now: pairsift run {collection}",
+        f"{retried.forgotten:,} images will be tried again; now: pairsift run {collection}"
+        if retried.forgotten
+        else "no failed image of that kind; `pairsift status` and the collection's `images` name the classes",
     )

@@ -60,7 +60,8 @@ def follow_run(client: Client, run: Run) -> Run:
 def export_file(client: Client, run_id: Any, target: Path, format: str, **filters: Any) -> Export:
     export = client.wait_for_export(client.start_export(run_id, format, **filters).id)
     if export.state != JobState.SUCCEEDED:
-        raise StackError(_reason(f"the export is {export.state}", export.error))
+        again = f"The scores are kept: pairsift export {run_id} -o FILE.jsonl"
+        raise StackError(_reason(f"the export is {export.state}", export.error) + f" {again}")
     target.parent.mkdir(parents=True, exist_ok=True)
     client.download(export, target)
     return export

@@ -7,6 +7,7 @@ import typer
 from cli import reading
 from cli.output import JsonFlag, give
 from cli.session import connected, upload_file
+from service.config import Settings
 from service.schemas import Collection
 
 
@@ -19,9 +20,10 @@ def upload(
     *,
     reads: dict[str, Any],
 ) -> None:
-    """Upload a file as a new collection, and say what became of its lines. A folder is read where it lies."""
-    if image_root:
-        reads["image_root"] = str(image_root.resolve())
+    """Upload a file as a new collection, and say what became of its lines. A folder is read where it lies.
+
+    Paths in the URL column are looked up next to the file, or below --image-root."""
+    reads |= reading.image_root(file, image_root, is_local=not Settings().url)
     with connected() as client:
         collection = upload_file(client, file, name, reads)
     give(collection.model_dump(mode="json"), as_json, describe(collection))

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from model.config import FORMATS
+from model.config import FORMATS as FORMATS
 from service.db.states import CollectionState, JobState, Scope, Split, StageName
 
 UID = Field(
@@ -72,6 +72,7 @@ class CollectionCreate(Request):
         default=None,
         description="A folder or file on the worker's machine, below one of its PAIRSIFT_IMAGE_ROOTS. It is read where "
         "it lies, at once; no file is uploaded then.",
+        pattern="^/",
         max_length=4000,
     )
     image_root: Text | None = Field(
@@ -179,6 +180,10 @@ class Pair(BaseModel):
     url: str
     caption: str
     label: str | None = Field(default=None, description="The category that the file gives the pair.")
+    extra: str | None = Field(
+        default=None,
+        description="What else the source says of the pair: other columns of a TSV, TAB between them, or a JSON object.",
+    )
     status: Literal["success", "failed", "pending"] = Field(description="What became of the image.")
     error_class: str | None = None
     error_message: str | None = None

@@ -202,5 +202,5 @@ class TestOpenClip:
         run = client.wait_for_run(client.start_run(collection.id, {"encoder": encoder}).id)
         assert run.state == "failed"
         assert run.error is not None
-        assert run.error.code == "no_such_path"
+        assert (run.error.code, run.stages[0].state) == ("no_such_path", "failed")  # before any image is fetched
         assert "nothing.safetensors" in run.error.detail

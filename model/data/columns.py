@@ -14,10 +14,12 @@ from model.data.source import ReadOptions
 from model.data.table_format import TableFormat
 
 MAX_COLUMNS = 1_000
-URL_NAMES = frozenset({"url", "image_url", "filepath", "image_path"})
-CAPTION_NAMES = frozenset({"caption", "text", "title"})
-LABEL_NAMES = frozenset({"label", "category", "class"})
-LABEL_LIST_NAMES = frozenset({"labels"})  # several with commas between them: the first counts
+# Where a table has several of them, the one named first here counts.
+URL_NAMES = ("url", "image_url", "filepath", "image_path")
+CAPTION_NAMES = ("caption", "text", "title")
+LABEL_NAMES = ("label", "category", "class")
+LABEL_LIST_NAMES = ("labels",)  # several with commas between them: the first counts
+Aliases = tuple[str, ...]
 # The labels subset of Conceptual Captions: caption, URL, labels, machine ids, confidences; the last three are lists.
 _SUBSET_COLUMNS, _SUBSET_LABELS = 5, 2
 _MACHINE_ID = re.compile(r"/[mg]/\w+")
@@ -56,9 +58,9 @@ def choose(
     fixed_label = _resolve(label, names, columns, LABEL_NAMES)
     if fixed_label in (fixed_url, fixed_caption):
         raise FileError("same_column", f"Column {fixed_label} cannot be the label as well.")
-    is_list = False
-    if fixed_label is None:
-        fixed_label, is_list = _label_column(body, names, {fixed_url, fixed_caption})
+    guessed_label, is_list = _label_column(body, names, {fixed_url, fixed_caption})
+    is_list = is_list and fixed_label in (None, guessed_label)
+    fixed_label = guessed_label if fixed_label is None else fixed_label
     return TableFormat(
         columns, fixed_url, fixed_caption, has_header, names, compression, fixed_label, is_list, delimiter
     )
@@ -122,7 +124,7 @@ def _names(first: Row, columns: int) -> tuple[str, ...]:
     return tuple(first)
 
 
-def _resolve(column: Column, names: tuple[str, ...] | None, columns: int, aliases: frozenset[str]) -> int | None:
+def _resolve(column: Column, names: tuple[str, ...] | None, columns: int, aliases: Aliases) -> int | None:
     if column is None:
         return None
     if isinstance(column, int):
@@ -142,11 +144,12 @@ def _resolve(column: Column, names: tuple[str, ...] | None, columns: int, aliase
     raise FileError("no_such_column", f"There is no column {column!r}: there are {', '.join(names)[:200]}.")
 
 
-def _all_named(names: tuple[str, ...] | None, aliases: frozenset[str]) -> list[int]:
-    return [i for i, name in enumerate(names or ()) if name.strip().lower() in aliases]
+def _all_named(names: tuple[str, ...] | None, aliases: Aliases) -> list[int]:
+    plain = [name.strip().lower() for name in names or ()]
+    return sorted((i for i, name in enumerate(plain) if name in aliases), key=lambda i: aliases.index(plain[i]))
 
 
-def _named(names: tuple[str, ...] | None, aliases: frozenset[str]) -> int | None:
+def _named(names: tuple[str, ...] | None, aliases: Aliases) -> int | None:
     return next(iter(_all_named(names, aliases)), None)
 
 

@@ -17,11 +17,12 @@ def overview(source: Source, pairs: int, limit: int | None = None) -> dict[str, 
     counts: Counter[str] = Counter()
     first_pairs: list[dict[str, Any]] = []
     first_rejects: list[dict[str, Any]] = []
-    labelled = 0
+    labelled = mismatched = 0
     for item in islice(source.rows(), limit):
         if isinstance(item, Pair):
             counts[""] += 1
             labelled += item.label is not None
+            mismatched += item.is_match is False
             if len(first_pairs) < pairs:
                 first_pairs.append({name: getattr(item, name) for name in _OF_PAIR})
         else:
@@ -34,6 +35,7 @@ def overview(source: Source, pairs: int, limit: int | None = None) -> dict[str, 
         "read": accepted + counts.total(),
         "accepted": accepted,
         "labelled": labelled,
+        "known_mismatches": mismatched,
         "rejected": counts.total(),
         "reject_reasons": dict(sorted(counts.items())),
         "first_pairs": first_pairs,

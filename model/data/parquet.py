@@ -102,7 +102,7 @@ def _may_be_text(field: pa.Field, number: int, given: set[int | str]) -> bool:
     """Binary counts only where a name says that it is text: it may as well be images."""
     if _is_text(field.type):
         return True
-    is_named = field.name.strip().lower() in URL_NAMES | CAPTION_NAMES or bool(
+    is_named = field.name.strip().lower() in URL_NAMES + CAPTION_NAMES or bool(
         given & {number, str(number), field.name}
     )
     return is_named and _is_binary(_value_type(field.type))

@@ -30,14 +30,22 @@ def open_clip_package() -> Any:
     return open_clip
 
 
-def find_model(architecture: str, weights: str) -> ClipModel:
-    """With a file that is there: weights named by a tag are downloaded unless they were before."""
+def check_model(architecture: str, weights: str) -> None:
+    """EncoderError where find_model would have nothing to load; nothing is downloaded."""
     package = open_clip_package()
-    config = package.get_model_config(architecture) if architecture in package.list_models() else None
-    if config is None:
+    if architecture not in package.list_models():
         raise EncoderError(
             f"open_clip has no architecture {architecture!r}.{_like(architecture, package.list_models())}"
         )
+    if not package.get_pretrained_cfg(architecture, weights):
+        _local_file(architecture, weights)
+
+
+def find_model(architecture: str, weights: str) -> ClipModel:
+    """With a file that is there: weights named by a tag are downloaded unless they were before."""
+    check_model(architecture, weights)
+    package = open_clip_package()
+    config = package.get_model_config(architecture)
     published = package.get_pretrained_cfg(architecture, weights)
     file = _download(architecture, weights, config) if published else _local_file(architecture, weights)
     recipe = package.transform.merge_preprocess_dict(

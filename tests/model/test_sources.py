@@ -173,3 +173,12 @@ class TestImages:
             source.read_image("1", 10)
         with pytest.raises(FileError, match="holds no features"):
             source.features()
+
+
+class TestOptionsThatDoNotApply:
+    @pytest.mark.parametrize("option", ["split", "noise_index", "features"])
+    def test_are_refused_by_name(self, tmp_path: Path, option: str) -> None:
+        path = tmp_path / "pairs.tsv"
+        path.write_text("a dog\thttp://example.com/1.jpg\n")
+        with pytest.raises(FileError, match=f"{option} is for the format"):
+            open_source(path, ReadOptions(**{option: "x"}))

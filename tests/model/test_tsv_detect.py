@@ -173,3 +173,15 @@ class TestTsvFormat:
     def test_impossible_columns_are_refused(self, url: int, caption: int) -> None:
         with pytest.raises(ValueError, match="column"):
             TsvFormat(2, url, caption)
+
+
+class TestNames:
+    def test_caption_comes_before_text_and_title(self, tmp_path: Path) -> None:
+        path = tmp_path / "pairs.tsv"
+        path.write_text("url\ttitle\tcaption\nhttp://a.com/1\tx\ta dog\n")
+        assert detect_with(path, ReadOptions()).caption_column == 2
+
+    def test_list_of_labels_is_one_also_where_its_column_is_named(self, tmp_path: Path) -> None:
+        path = tmp_path / "pairs.tsv"
+        path.write_text("a dog\thttp://a.com/1\tdog,cat\t/m/0bt9lr,/m/01yrx\t0.9,0.5\n" * 3)
+        assert detect_with(path, ReadOptions(label_column=2)) == detect_with(path, ReadOptions())

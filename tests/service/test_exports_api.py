@@ -39,7 +39,8 @@ CAPTIONS = [
 CONFIDENCES = {1: 0.9, 2: 0.1, 4: 0.7, 5: 0.7, 6: 0.0, 7: 1.0}
 LABELS = {1: "quotes", 2: "cat 🐈", 3: "no score", 4: " quotes "}
 COLUMNS = [
-    "uid", "row", "url", "caption", "label", "status", "error_message", "width", "height", "sha256", "similarity",
+    "uid", "row", "url", "caption", "label", "extra", "status", "error_class", "error_message", "width", "height",
+    "sha256", "similarity",
     "clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "uncertainty",
     "label_confidence", "predicted_label", "is_mismatch_issue", "split", "run_id",
 ]  # fmt: skip

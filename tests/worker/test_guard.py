@@ -2,7 +2,7 @@ import ipaddress
 
 import pytest
 
-from worker.fetch.guard import BlockedAddress, check_all, is_public, literal_address
+from worker.fetch.guard import BlockedAddress, check_all, is_private, is_public, literal_address
 
 # RELIABILITY, section 5: what `is_private` alone lets through, and the usual suspects.
 NOT_PUBLIC = [
@@ -36,6 +36,20 @@ class TestIsPublic:
         assert is_public(ipaddress.ip_address(address))
 
 
+class TestIsPrivate:
+    @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "192.168.1.1", "::1", "fc00::1", "::ffff:10.0.0.1"])
+    def test_own_networks_are(self, address: str) -> None:
+        assert is_private(ipaddress.ip_address(address))
+
+    @pytest.mark.parametrize(
+        "address",
+        ["169.254.169.254", "fe80::1", "fd00:ec2::254", "100.100.100.200", "192.0.0.192", "0.0.0.0", "::", "224.0.0.1",
+         "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "255.255.255.255", "8.8.8.8"],
+    )  # fmt: skip
+    def test_what_may_hold_secrets_and_everything_else_are_not(self, address: str) -> None:
+        assert not is_private(ipaddress.ip_address(address))
+
+
 class TestLiteralAddress:
     @pytest.mark.parametrize(("spelling", "address"), SPELLINGS.items())
     def test_every_spelling_is_an_address(self, spelling: str, address: str) -> None:
@@ -49,13 +63,13 @@ class TestLiteralAddress:
 class TestCheckAll:
     def test_one_inner_address_is_enough_to_refuse(self) -> None:
         with pytest.raises(BlockedAddress, match=r"a\.test leads to 10\.0\.0\.1, which is not a public address"):
-            check_all("a.test", ["8.8.8.8", "10.0.0.1"])
+            check_all("a.test", ["8.8.8.8", "10.0.0.1"], allow_private=False)
 
     def test_a_zone_does_not_hide_an_inner_address(self) -> None:
         with pytest.raises(BlockedAddress):
-            check_all("a.test", ["fe80::1%eth0"])
+            check_all("a.test", ["fe80::1%eth0"], allow_private=False)
 
     def test_public_addresses_pass_and_all_are_looked_at(self) -> None:
         seen: list[str] = []
-        check_all("a.test", (seen.append(address) or address for address in PUBLIC))  # type: ignore[func-returns-value]
+        check_all("a.test", (seen.append(address) or address for address in PUBLIC), allow_private=False)  # type: ignore[func-returns-value]
         assert seen == PUBLIC

@@ -101,8 +101,9 @@ class TestLimits:
     def test_a_host_that_takes_too_long_is_cut_off(self, host: FetchServer, path: str) -> None:
         assert class_of(IMPATIENT, f"{host.url}/{path}") == FetchClass.TIMEOUT
 
-    def test_a_body_shorter_than_promised_is_unreadable(self, host: FetchServer) -> None:
-        assert class_of(OPEN, f"{host.url}/short") == FetchClass.UNREADABLE
+    def test_a_body_shorter_than_promised_is_asked_for_again(self, host: FetchServer) -> None:
+        error = failure(OPEN, f"{host.url}/short")
+        assert (error.error_class, error.is_transient) == (FetchClass.TRUNCATED, True)
 
 
 class TestRedirects:

@@ -70,6 +70,8 @@ def faults_named(url: URL) -> Iterator[None]:
         raise FetchError(FetchClass.REFUSED, message, is_transient=True) from error
     except aiohttp.InvalidURL as error:
         raise FetchError(FetchClass.UNSUPPORTED_URL, f"not a URL that can be asked for: {url}") from error
+    except aiohttp.ClientPayloadError as error:
+        raise FetchError(FetchClass.TRUNCATED, f"{url} was cut short: {error}", is_transient=True) from error
     except (aiohttp.ClientError, ValueError) as error:
         raise FetchError(FetchClass.UNREADABLE, f"{url}: {error}") from error
 

@@ -150,13 +150,13 @@ class HttpFetcher:
         if url.scheme not in ("http", "https") or not url.raw_host:
             raise FetchError(FetchClass.UNSUPPORTED_URL, f"not an http or https URL: {url}")
         address = guard.literal_address(url.raw_host)
-        if not self._settings.fetch_private_addresses:
-            if url.port not in guard.ALLOWED_PORTS:
-                raise FetchError(FetchClass.BLOCKED_ADDRESS, f"port {url.port} is not 80 or 443: {url}")
-            try:
-                guard.check_all(url.raw_host, [address] if address else [])
-            except guard.BlockedAddress as error:
-                raise FetchError(FetchClass.BLOCKED_ADDRESS, str(error)) from error
+        allow_private = self._settings.fetch_private_addresses
+        if not allow_private and url.port not in guard.ALLOWED_PORTS:
+            raise FetchError(FetchClass.BLOCKED_ADDRESS, f"port {url.port} is not 80 or 443: {url}")
+        try:
+            guard.check_all(url.raw_host, [address] if address else [], allow_private=allow_private)
+        except guard.BlockedAddress as error:
+            raise FetchError(FetchClass.BLOCKED_ADDRESS, str(error)) from error
         return url if address is None or ":" in address else url.with_host(address)
 
 

@@ -13,15 +13,19 @@ IPV4_COMPATIBLE = ipaddress.ip_network("::/96")
 NEVER_PUBLIC = ipaddress.ip_network("192.0.0.0/24")
 
 
+CLOUD_METADATA = ipaddress.ip_address("fd00:ec2::254")  # in a range that is otherwise an own network's
+
+
 class BlockedAddress(OSError):
     """The host leads to an address that is not a public one."""
 
 
-def check_all(host: str, addresses: Iterable[str]) -> None:
+def check_all(host: str, addresses: Iterable[str], *, allow_private: bool) -> None:
     """One inner address among public ones is enough to refuse the host: a name must not choose between them."""
-    for address in addresses:
-        if not is_public(ipaddress.ip_address(address.partition("%")[0])):
-            raise BlockedAddress(f"{host} leads to {address}, which is not a public address")
+    for text in addresses:
+        address = ipaddress.ip_address(text.partition("%")[0])
+        if not is_public(address) and not (allow_private and is_private(address)):
+            raise BlockedAddress(f"{host} leads to {text}, which is not a public address")
 
 
 def literal_address(host: str) -> str | None:
@@ -43,6 +47,16 @@ def is_public(address: Address) -> bool:
     if address.is_multicast or getattr(address, "is_site_local", False) or address in NEVER_PUBLIC:
         return False
     return address.is_global
+
+
+def is_private(address: Address) -> bool:
+    """Of this machine or of an own network; never where clouds keep their secrets (link-local and the like)."""
+    inner = _embedded(address)
+    if inner is not None:
+        return is_private(inner)
+    if address.is_link_local or address.is_unspecified or address in NEVER_PUBLIC or address == CLOUD_METADATA:
+        return False
+    return address.is_loopback or (address.is_private and not address.is_reserved)
 
 
 def _embedded(address: Address) -> Address | None:

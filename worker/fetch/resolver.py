@@ -29,8 +29,7 @@ class CheckedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(self._pool, self._search, host, port, family)
-        if not self._allow_private:
-            guard.check_all(host, [str(entry[4][0]) for entry in found])
+        guard.check_all(host, [str(entry[4][0]) for entry in found], allow_private=self._allow_private)
         flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
         return [
             ResolveResult(hostname=host, host=entry[4][0], port=port, family=entry[0], proto=entry[2], flags=flags)
@@ -50,8 +49,7 @@ class CheckedResolver(AbstractResolver):
 def make_connector(resolver: CheckedResolver, *, allow_private: bool, limit: int, **options: Any) -> TCPConnector:
     def checked_socket(info: AddrInfoType) -> socket.socket:
         # The last word before a connection, whatever way its address came: aiohttp asks no resolver for literals.
-        if not allow_private:
-            guard.check_all(str(info[4][0]), [str(info[4][0])])
+        guard.check_all(str(info[4][0]), [str(info[4][0])], allow_private=allow_private)
         return socket.socket(family=info[0], type=info[1], proto=info[2])
 
     return TCPConnector(

@@ -16,9 +16,9 @@ from service.db.session import transaction
 from service.db.states import ImageStatus
 from service.db.tables import Image, Pair
 from worker.fetch.errors import FetchClass
-from worker.stages.context import StageContext, StageFailed
+from worker.stages.context import StageContext
 from worker.stages.image_bytes import ImageBytes
-from worker.stages.run_encoder import choose_encoder
+from worker.stages.run_encoder import choose_encoder, unusable
 from worker.stages.run_features import open_store
 
 CHUNK = 1024
@@ -37,7 +37,7 @@ def run(context: StageContext) -> None:
     try:
         _encode(context)
     except EncoderError as error:
-        raise StageFailed("encoder_unusable", "The encoder cannot be used", str(error)) from error
+        raise unusable(error) from error
     with context.lease.completing():
         pass
 

@@ -41,7 +41,9 @@ def run(context: StageContext) -> None:
             counts, labelled = _copy(context, session, source)
             _record(session, context.collection_id, source, counts, labelled)
     except FileError as error:
-        raise StageFailed(error.reason, "The file cannot be read", str(error)) from error
+        # Messages name the file as the user knows it, not as it lies in the storage.
+        named = str(error).replace(str(context.collection_id), context.collection().file_name or "the upload")
+        raise StageFailed(error.reason, "The file cannot be read", named) from error
 
 
 def _copy(context: StageContext, session: Session, source: Source) -> tuple[Counter[str], int]:

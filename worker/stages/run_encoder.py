@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from model.encoders.base import Encoder, load_encoder
-from model.options.encoders import parse_encoder
+from model.encoders.base import Encoder, EncoderError, load_encoder
+from model.options.encoders import EncoderName, parse_encoder
 from service.db.fit import DEFAULT_ENCODER, PRECOMPUTED, chosen_encoder
 from worker.stages.context import StageContext, StageFailed
 from worker.stages.run_features import UPLOADED, RunFeatures, SideFeatures
@@ -30,8 +30,30 @@ def choose_encoder(context: StageContext) -> tuple[Encoder | None, RunFeatures]:
     return encoder, RunFeatures(SideFeatures(encoder.identity, encoder.regions, "int8"), captions)
 
 
+def check_encoder(context: StageContext) -> None:
+    """Whether there is such an encoder, before days go into fetching images for it. Nothing is downloaded yet."""
+    name = parse_encoder(chosen_encoder(context.collection(), context.run_config()))
+    if name.kind != "open_clip":
+        return
+    _check_path(context, name)
+    from model.encoders.clip_models import check_model  # takes seconds, and most runs do without
+
+    try:
+        check_model(name.architecture, name.weights)
+    except EncoderError as error:
+        raise unusable(error) from error
+
+
+def unusable(error: EncoderError) -> StageFailed:
+    return StageFailed("encoder_unusable", "The encoder cannot be used", str(error))
+
+
 def _load(context: StageContext, name: str) -> Encoder:
-    weights = Path(parse_encoder(name).weights)
-    if weights.is_absolute() or weights.is_file():
-        allowed_path(context, weights)
+    _check_path(context, parse_encoder(name))
     return load_encoder(name, context.settings.threads)
+
+
+def _check_path(context: StageContext, name: EncoderName) -> None:
+    weights = Path(name.weights)
+    if weights.is_absolute() or (name.weights and weights.is_file()):
+        allowed_path(context, weights)

@@ -19,7 +19,7 @@ from model.data.source import ReadOptions
 
 INDEX_NAMES = frozenset({"index", "idx", "row", "video_index", "image_index"})
 ID_NAMES = frozenset({"id", "video_id", "image_id", "video", "vid", "clip_id", "name", "filename"})
-_TEXT_NAMES = CAPTION_NAMES | {"sentence", "description"}
+_TEXT_NAMES = (*CAPTION_NAMES, "sentence", "description")
 
 
 class Row(NamedTuple):
@@ -76,7 +76,7 @@ class CaptionTable:
             first = self._split(self.lines[0])
         except BadRow as fault:
             raise FileError("bad_header", f"Line 1 of {self.name} cannot be read: {fault}.") from None
-        known = {cell.strip().lower() for cell in first} & (_TEXT_NAMES | INDEX_NAMES | ID_NAMES)
+        known = {cell.strip().lower() for cell in first} & {*_TEXT_NAMES, *INDEX_NAMES, *ID_NAMES}
         has_header = bool(known) and len(first) > 1 if options.header is None else options.header
         if not has_header:
             names = [str(number) for number in range(len(first))]

@@ -22,7 +22,6 @@ from model.data.source import Column, ImageSource, ReadOptions
 EXPECTED = "a tar (or several) with key.jpg and key.txt or key.json for every sample"
 MAX_JSON_BYTES = 1 << 20
 MAX_SAMPLE_MEMBERS = 100  # of one key; a sample has a handful
-_CAPTIONS, _URLS, _LABELS = sorted(CAPTION_NAMES), sorted(URL_NAMES), sorted(LABEL_NAMES)
 _KNOWN = {"jpg", "jpeg", "png", "webp", "gif", "txt", "json"}
 
 
@@ -78,12 +77,13 @@ class WebDataset(FolderSource):
         fields = self._fields(shard, parts, where)
         caption, caption_field = self._caption(shard, parts, fields, where)
         image = parts["image"]
-        url_field = _field(fields, self.options.url_column, _URLS)
+        url_field = _field(fields, self.options.url_column, URL_NAMES)
         url = url_of(fields.get(url_field)) if url_field else None
         if url is None:
             url, url_field = MEMBER_URL + (image.name if shard is None else f"{shard.name}/{image.name}"), None
-        label_field = _field(fields, self.options.label_column, _LABELS)
+        label_field = _field(fields, self.options.label_column, LABEL_NAMES)
         others = {name: value for name, value in fields.items() if name not in (url_field, caption_field)}
+        others.setdefault("key", split_key(image.name)[0])  # to find the sample again
         label = label_of(fields[label_field]) if label_field else None
         place = self.folder.member_place(image)
         if shard is not None:
@@ -111,7 +111,7 @@ class WebDataset(FolderSource):
         self, shard: Member | None, parts: dict[str, Member], fields: dict[str, Any], where: str
     ) -> tuple[str, str | None]:
         """The caption, and the field of the .json that it is; what the user names wins over the .txt."""
-        name = _field(fields, self.options.caption_column, _CAPTIONS)
+        name = _field(fields, self.options.caption_column, CAPTION_NAMES)
         if "txt" not in parts or (name is not None and self.options.caption_column is not None):
             return caption_of(fields.get(name) if name else None, where), name
         if parts["txt"].size > MAX_LINE_BYTES:
@@ -132,7 +132,7 @@ def _parts(members: list[Member]) -> dict[str, Member]:
     return parts
 
 
-def _field(fields: dict[str, Any], given: Column, aliases: list[str]) -> str | None:
+def _field(fields: dict[str, Any], given: Column, aliases: tuple[str, ...]) -> str | None:
     if isinstance(given, str):
         return given if given in fields else None
     return next((name for name in aliases if name in fields), None)

@@ -37,7 +37,7 @@ class TestRows:
         assert (second.row, second.url, second.caption) == (2, "https://example.org/1.png", "ein Hündchen")
         assert first.uid == pair_uid("member:000.jpg", " a dog\n")
         assert second.label == "7"
-        assert json.loads(second.extra or "") == {"label": 7, "width": 3}
+        assert json.loads(second.extra or "") == {"label": 7, "width": 3, "key": "001"}
         assert [image_of(source, pair) for pair in (first, second)] == [b"image 0", b"image 1"]
 
     @pytest.mark.parametrize("container", CONTAINERS)
@@ -81,7 +81,7 @@ class TestRows:
         source = opened(pack(members, "tar", tmp_path), caption_column="alt", url_column="src")
         (pair,) = pairs_of(source)
         assert (pair.caption, pair.url) == ("from the field", "https://example.org/x")
-        assert json.loads(pair.extra or "") == {"caption": "other"}
+        assert json.loads(pair.extra or "") == {"caption": "other", "key": "a"}
 
     def test_hidden_files_are_no_samples(self, tmp_path: Path) -> None:
         members = {"._000.jpg": b"?", "__MACOSX/000.jpg": b"?", **SAMPLES}
