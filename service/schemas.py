@@ -182,7 +182,7 @@ class Pair(BaseModel):
     label: str | None = Field(default=None, description="The category that the file gives the pair.")
     extra: str | None = Field(
         default=None,
-        description="What else the source says of the pair: other columns of a TSV, TAB between them, or a JSON object.",
+        description="What else the source says of it: other columns of a TSV, TAB between them, or a JSON object.",
     )
     status: Literal["success", "failed", "pending"] = Field(description="What became of the image.")
     error_class: str | None = None
