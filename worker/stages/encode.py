@@ -22,6 +22,9 @@ from worker.stages.run_encoder import choose_encoder, unusable
 from worker.stages.run_features import open_store
 
 CHUNK = 1024
+# An image takes about as long as four captions.
+IMAGE_SHARE = 0.8
+STEPS = 10_000  # progress is shown in so many parts
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,12 @@ def run(context: StageContext) -> None:
 def _encode(context: StageContext) -> None:
     encoder, features = choose_encoder(context)
     if encoder is not None:
+        before = 0.0
         if features.images.encoder is not None:
             _encode_images(context, encoder, open_store(context, "images", features.images))
+            before = IMAGE_SHARE
         if features.captions.encoder is not None:
-            _encode_captions(context, encoder, open_store(context, "captions", features.captions))
+            _encode_captions(context, encoder, open_store(context, "captions", features.captions), before)
     features.save(context.storage.run(context.run_id))
 
 
@@ -66,15 +71,15 @@ def _encode_images(context: StageContext, encoder: Encoder, store: FeatureStore)
                 vectors.append(batch.vectors)
                 for item, error in batch.failures:
                     _mark_failed(context, item.sha256, error)
-                context.lease.progress(done + len(keys), total, "images")
+                _show(context, "images", IMAGE_SHARE * (done + len(keys)) / total)
             if keys:
                 store.add(stack_keys(keys), np.concatenate(vectors))
             after, done = chunk[-1].row, done + len(chunk)
-            context.lease.progress(done, total, "images")
+            _show(context, "images", IMAGE_SHARE * done / total)
     store.compact()
 
 
-def _encode_captions(context: StageContext, encoder: Encoder, store: FeatureStore) -> None:
+def _encode_captions(context: StageContext, encoder: Encoder, store: FeatureStore, before: float) -> None:
     total, done, after = _count(context), 0, 0
     while chunk := _next_items(context, after):
         context.lease.check()
@@ -84,8 +89,12 @@ def _encode_captions(context: StageContext, encoder: Encoder, store: FeatureStor
             keys = stack_keys(content_key(caption.encode()) for caption in captions)
             store.add(keys, encoder.encode_captions(captions))
         after, done = chunk[-1].row, done + len(chunk)
-        context.lease.progress(done, total, "captions")
+        _show(context, "captions", before + (1 - before) * done / total)
     store.compact()
+
+
+def _show(context: StageContext, what: str, share: float) -> None:
+    context.lease.progress(round(share * STEPS), STEPS, what)
 
 
 def _missing(store: FeatureStore, distinct: dict[bytes, Item]) -> list[Item]:
