@@ -9,7 +9,7 @@ from pathlib import Path
 from model.data.checks import LineCheck
 from model.data.columns import MAX_COLUMNS, choose
 from model.data.lines import compression_of, read_lines, sample_lines
-from model.data.rows import Pair, Reject
+from model.data.rows import FileError, Pair, Reject
 from model.data.source import ReadOptions
 from model.data.table_format import TableFormat
 
@@ -19,10 +19,12 @@ TsvFormat = TableFormat  # what an export needs to write the lines again
 def detect(path: Path, options: ReadOptions) -> TableFormat:
     """The columns of a file, from its first lines; what the options say (number from 0, or name) is kept."""
     compression = compression_of(path)
-    sample = [
-        line.removesuffix(b"\r").decode("utf-8", "replace").split("\t", MAX_COLUMNS)
-        for line in sample_lines(path, compression)
-    ]
+    lines = sample_lines(path, compression)
+    if len(lines) == 1 and lines[0].count(b"\r") > 1:
+        raise FileError(
+            "cr_lines", "Its lines end in CR alone (old Mac OS). Save it with LF or CRLF and upload it again."
+        )
+    sample = [line.removesuffix(b"\r").decode("utf-8", "replace").split("\t", MAX_COLUMNS) for line in lines]
     return choose(sample, options, compression=compression)
 
 

@@ -185,3 +185,11 @@ class TestNames:
         path = tmp_path / "pairs.tsv"
         path.write_text("a dog\thttp://a.com/1\tdog,cat\t/m/0bt9lr,/m/01yrx\t0.9,0.5\n" * 3)
         assert detect_with(path, ReadOptions(label_column=2)) == detect_with(path, ReadOptions())
+
+
+class TestLineEnds:
+    def test_carriage_returns_alone_are_refused_with_what_to_do(self, tmp_path: Path) -> None:
+        path = tmp_path / "pairs.tsv"
+        path.write_bytes(b"a dog\thttp://a.com/1\ra cat\thttp://a.com/2\ra cow\thttp://a.com/3\r")
+        with pytest.raises(FileError, match="CR alone"):
+            detect_with(path, ReadOptions())
