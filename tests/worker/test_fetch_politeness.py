@@ -103,7 +103,11 @@ class TestPoliteness:
         assert class_of(PERSISTENT, f"{host.url}/status/502", clock=clock) == FetchClass.HTTP_STATUS
         assert (host.asked, clock.slept) == (3, [1.0, 2.0])
 
-    @pytest.mark.parametrize("path", ["status/404", "status/403", "status/410", "bomb", "short"])
+    def test_a_body_cut_short_is_asked_for_again(self, host: FetchServer) -> None:
+        assert class_of(PERSISTENT, f"{host.url}/short", clock=FastClock()) == FetchClass.TRUNCATED
+        assert host.asked == 3
+
+    @pytest.mark.parametrize("path", ["status/404", "status/403", "status/410", "bomb"])
     def test_lasting_faults_are_not_tried_again(self, host: FetchServer, path: str) -> None:
         clock = FastClock()
         failure(PERSISTENT, f"{host.url}/{path}", clock=clock)
