@@ -24,5 +24,5 @@ def retry(
         as_json,
         f"{retried.forgotten:,} images will be tried again; now: pairsift run {collection}"
         if retried.forgotten
-        else "no failed image of that kind; `pairsift status` and the collection's `images` name the classes",
+        else f"no failed image of that kind; GET /v1/collections/{collection} counts them by class in `images`",
     )

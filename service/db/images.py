@@ -1,9 +1,10 @@
 """Images that failed, forgotten so that the next run tries them again."""
 
 from collections.abc import Sequence
+from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import delete
+from sqlalchemy import CursorResult, delete
 from sqlalchemy.orm import Session
 
 from service.db.states import ImageStatus
@@ -15,4 +16,4 @@ def forget_failures(session: Session, collection_id: UUID, classes: Sequence[str
     failed = delete(Image).where(Image.collection_id == collection_id, Image.status == ImageStatus.FAILED)
     if classes is not None:
         failed = failed.where(Image.error_class.in_(classes))
-    return len(session.scalars(failed.returning(Image.row)).all())
+    return cast("CursorResult[Any]", session.execute(failed)).rowcount
