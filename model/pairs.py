@@ -23,6 +23,7 @@ class Pairs:
     caption_ids: npt.NDArray[np.int64]  # (N,)
     texts: Sequence[str] | None = None  # the captions themselves, for backbones that read words
     labels: npt.NDArray[np.int64] | None = None  # (N,) category of each pair, from 0; for MRL
+    anchors: npt.NDArray[np.int8] | None = None  # (N,) what people said: 1 match, -1 mismatch, 0 nothing
 
     def __post_init__(self) -> None:
         parts = {name: value for name, value in vars(self).items() if value is not None}

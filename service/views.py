@@ -86,4 +86,5 @@ def key_view(key: ApiKey) -> schemas.Key:
 
 
 def _columns(row: Any) -> dict[str, Any]:
-    return {column.key: getattr(row, column.key) for column in row.__mapper__.columns}
+    """What was loaded with the row; a column that is read only when asked for (a run's report) stays out."""
+    return {column.key: getattr(row, column.key) for column in row.__mapper__.column_attrs if not column.deferred}

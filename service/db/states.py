@@ -63,3 +63,18 @@ class Split(StrEnum):
     CLEAN = "clean"
     NOISY = "noisy"
     UNSCORED = "unscored"  # the image could not be read, so no model judged the pair
+
+
+class Verdict(StrEnum):
+    MATCH = "match"
+    MISMATCH = "mismatch"
+    UNSURE = "unsure"
+
+
+class ReviewReason(StrEnum):
+    """Why a person looked at a pair. Only audits are a random sample, so only they estimate precision and recall."""
+
+    AUDIT = "audit"
+    DISAGREEMENT = "disagreement"
+    NEAR_CUT = "near_cut"
+    CHOSEN = "chosen"  # by the person

@@ -3,6 +3,7 @@ uploaded file and written by COPY; the others are rows of the state machine. The
 foreign key, whose check of every row would take a third of the time of a COPY: `service.db.bulk` deletes them."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -23,7 +24,7 @@ from sqlalchemy.dialects.postgresql import JSONB, REAL
 from sqlalchemy.orm import Mapped, mapped_column
 
 from service.db.base import Base
-from service.db.states import CollectionState, ImageStatus, JobState
+from service.db.states import CollectionState, ImageStatus, JobState, ReviewReason, Verdict
 
 
 def _id() -> Mapped[UUID]:
@@ -47,7 +48,7 @@ def _problem() -> Mapped[dict[str, Any] | None]:
     return mapped_column(JSONB)
 
 
-def _one_of(column: str, words: type[CollectionState] | type[JobState] | type[ImageStatus]) -> CheckConstraint:
+def _one_of(column: str, words: type[StrEnum]) -> CheckConstraint:
     listed = ", ".join(f"'{word}'" for word in words)
     return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
 
@@ -156,7 +157,11 @@ class Run(Base):
     state: Mapped[str] = mapped_column(String(16), default=JobState.QUEUED)
     config: Mapped[dict[str, Any]] = mapped_column(JSONB)
     cancel_requested: Mapped[bool] = mapped_column(default=False)
+    # Another run whose networks and calibration judge these pairs; nothing is trained then.
+    model_run_id: Mapped[UUID | None] = mapped_column(ForeignKey("runs.id", ondelete="SET NULL"))
     summary: Mapped[dict[str, Any] | None] = mapped_column(JSONB)  # written when published
+    # Also written when published; large, so it is read only when asked for.
+    report: Mapped[dict[str, Any] | None] = mapped_column(JSONB, deferred=True)
     error: Mapped[dict[str, Any] | None] = _problem()
     created_at: Mapped[datetime] = _now()
     finished_at: Mapped[datetime | None] = _time()
@@ -231,6 +236,26 @@ class Score(Base):
     uncertainty: Mapped[float | None] = mapped_column(REAL)
     label_confidence: Mapped[float | None] = mapped_column(REAL)
     predicted_label: Mapped[str | None]
+    # What only some runs have: a weight for training, what the neighbours say, the frozen encoder's own similarity.
+    weight: Mapped[float | None] = mapped_column(REAL)
+    neighbour_agreement: Mapped[float | None] = mapped_column(REAL)
+    clip_similarity: Mapped[float | None] = mapped_column(REAL)
+
+
+class Review(Base):
+    """What a person says of a pair; the last word counts. It is about the content, so repeated pairs share it."""
+
+    __tablename__ = "reviews"
+    __table_args__ = (_one_of("verdict", Verdict), _one_of("reason", ReviewReason))
+
+    collection_id: Mapped[UUID] = _belongs_to("collections", primary_key=True)
+    uid: Mapped[UUID] = mapped_column(primary_key=True)
+    verdict: Mapped[str] = mapped_column(String(8))
+    reason: Mapped[str] = mapped_column(String(16))  # why it was looked at
+    reviewer: Mapped[str]
+    note: Mapped[str | None]
+    run_id: Mapped[UUID | None] = mapped_column(ForeignKey("runs.id", ondelete="SET NULL"))  # whose scores were seen
+    reviewed_at: Mapped[datetime] = _now()
 
 
 class IdempotencyKey(Base):
