@@ -62,6 +62,7 @@ def load_pairs(context: StageContext) -> tuple[npt.NDArray[np.int64], Pairs]:
         _content_ids(frozen.caption_keys),
         frozen.texts,
         frozen.labels,
+        frozen.anchors,
     )
     return frozen.rows, pairs
 
