@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Row, func, select, tuple_
+from sqlalchemy import Row, and_, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from service.db import pairs
 from service.db.states import JobState
-from service.db.tables import Collection, Export, Image, Pair, Reject, Run, Stage
+from service.db.tables import Collection, Export, Image, Pair, Reject, Run, Score, Stage
 from service.problems import not_found
 
 Owned = TypeVar("Owned", Collection, Run, Export)
@@ -72,7 +72,7 @@ def page_of_pairs(
 ) -> Sequence[Row[Any]]:
     name = sort.removeprefix("-")
     column, is_descending = pairs.SORT_COLUMNS[name], sort.startswith("-")
-    chosen = pairs.select_pairs(run, wanted, sorted_by_score=name != "row").where(column.is_not(None))
+    chosen = pairs.select_pairs(run, wanted, judged_only=name != "row").where(column.is_not(None))
     if after is not None:
         value = after[0] if name == "row" else pairs.exact(after[0])
         chosen = chosen.where(pairs.after(column, value, after[1], is_descending=is_descending))
@@ -82,6 +82,37 @@ def page_of_pairs(
 
 def pair(session: Session, run: Run, uid: UUID) -> Sequence[Row[Any]]:
     return session.execute(pairs.select_pair(run, uid)).all()
+
+
+def calibration(session: Session, run_id: UUID) -> dict[str, Any] | None:
+    """Without the rest of the report, which may be large."""
+    found: dict[str, Any] | None = session.scalar(select(Run.report["calibration"]).where(Run.id == run_id))
+    return found
+
+
+def has_weights(session: Session, run_id: UUID) -> bool:
+    """A run weighs all of its pairs or none."""
+    return session.scalar(select(Score.weight).where(Score.run_id == run_id).limit(1)) is not None
+
+
+def scored(session: Session, run_id: UUID, *conditions: Any) -> int:
+    return session.scalar(select(func.count()).select_from(Score).where(Score.run_id == run_id, *conditions)) or 0
+
+
+def first_kept(session: Session, run: Run, count: int) -> pairs.Boundary:
+    """The boundary below the `count` most trusted pairs, ties by uid, then row."""
+    if count == 0:
+        return pairs.NOTHING_KEPT
+    confidences = select(Score.clean_confidence).where(Score.run_id == run.id)
+    edge = session.scalars(confidences.order_by(Score.clean_confidence.desc()).offset(count - 1).limit(1)).one()
+    above = scored(session, run.id, Score.clean_confidence > pairs.exact(edge))
+    ties = (
+        select(Pair.uid, Pair.row)
+        .join(Score, and_(Score.run_id == run.id, Score.row == Pair.row))
+        .where(Pair.collection_id == run.collection_id, Score.clean_confidence == pairs.exact(edge))
+    )
+    last = session.execute(ties.order_by(Pair.uid, Pair.row).offset(count - above - 1).limit(1)).one()
+    return pairs.Boundary(edge, (last.uid, last.row))
 
 
 def ids_below(session: Session, collection_id: UUID) -> tuple[list[UUID], list[UUID]]:

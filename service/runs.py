@@ -5,7 +5,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session
 
 from model.config import MIN_PAIRS, ConfigError, RunConfig, parse_run_config, run_config_to_dict
-from service import queries, schemas
+from service import cuts, queries, schemas
 from service.db import submissions
 from service.db.fit import misfit
 from service.db.states import FINAL_STATES, CollectionState, JobState
@@ -62,7 +62,12 @@ def create_export(session: Session, key: ApiKey, run_id: UUID, body: schemas.Exp
     if run.state != JobState.SUCCEEDED:
         detail = f"The run is '{run.state}'; its scores can be exported once it has succeeded."
         raise conflict("run_not_published", "There are no scores yet", detail)
+    if body.format == "weights" and not queries.has_weights(session, run.id):
+        detail = "The run was published without weights; a new run gives every scored pair one."
+        raise conflict("no_weights", "The run has no weights", detail)
     wanted = body.model_dump(mode="json", exclude_none=True, exclude={"format"})
+    if body.moves_cut:
+        wanted["cut"] = cuts.cut_of(session, run, body).model_dump(mode="json")
     export = Export(workspace_id=key.workspace_id, run_id=run.id, format=body.format, filter=wanted)
     session.add(export)
     session.flush()

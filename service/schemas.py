@@ -7,7 +7,8 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from model.config import FORMATS as FORMATS
-from service.db.states import CollectionState, JobState, Scope, Split, StageName
+from service.cut_shapes import CutChoice
+from service.db.states import CollectionState, JobState, Scope, Split, StageName, Verdict
 
 UID = Field(
     description="First 128 bits of sha256 over `url NUL caption`, as 32 hex digits.",
@@ -205,25 +206,39 @@ class Pair(BaseModel):
     similarity: float | None = Field(
         default=None, description="Mean of the networks' similarities; a cosine, or 0 to 1 for sgr, saf and sgraf."
     )
-    is_mismatch_issue: bool | None = Field(default=None, description="True for pairs below the automatic cut.")
+    weight: float | None = Field(
+        default=None, ge=0, description="For training: how much the pair should count; 1 on average over kept pairs."
+    )
+    neighbour_agreement: float | None = Field(
+        default=None, description="Whether the captions of similar images are like this one, and the other way round."
+    )
+    clip_similarity: float | None = Field(
+        default=None, description="The frozen encoder's own similarity, where it has one space for both."
+    )
+    is_mismatch_issue: bool | None = Field(default=None, description="True for pairs below the cut.")
+    review: Verdict | None = Field(default=None, description="What a person said of the pair.")
 
 
-class PairFilter(Request):
-    """Which pairs: for a page and for an export alike."""
+class PairFilter(CutChoice):
+    """Which pairs: for a page and for an export alike. With `min_precision`, `keep_share`, `keep` or `cost_ratio`,
+    `split` and `is_mismatch_issue` are judged by that cut instead of the run's own."""
 
     split: Split | None = Field(default=None, description="`clean`, `noisy` or `unscored`; all pairs when absent.")
-    min_confidence: float | None = Field(default=None, ge=0, le=1, description="Least `clean_confidence`, inclusive.")
     max_confidence: float | None = Field(default=None, ge=0, le=1, description="Most `clean_confidence`, inclusive.")
     text: Text | None = Field(default=None, max_length=200, description="Part of the caption, in any case.")
     label: Text | None = Field(default=None, max_length=1000, description="The given label, exactly.")
+    review: Literal[Verdict.MATCH, Verdict.MISMATCH, Verdict.UNSURE, "none"] | None = Field(
+        default=None, description="What a person said of the pair; `none`: nobody did."
+    )
 
 
 class ExportCreate(PairFilter):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"format": "tsv", "split": "clean"}]})
 
-    format: Literal["tsv", "jsonl", "parquet"] = Field(
+    format: Literal["tsv", "jsonl", "parquet", "weights"] = Field(
         default="tsv",
-        description="`tsv` has the uploaded columns in their order; the others carry all scores.",
+        description="`tsv` has the uploaded columns in their order; `jsonl` and `parquet` carry all scores; `weights` "
+        "is a TSV of uid, row and weight of scored pairs, for training.",
     )
 
 
@@ -232,7 +247,7 @@ class Export(BaseModel):
     run_id: UUID
     state: JobState
     format: str
-    filter: dict[str, Any]
+    filter: dict[str, Any] = Field(description="As asked for; `cut` is what a cut of your own came to.")
     progress: float = Field(ge=0, le=1)
     rows: int | None = None
     bytes: int | None = None

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 from uuid import UUID, uuid4
 
 import httpx2 as httpx
@@ -96,12 +97,27 @@ def make_run(session: Session, collection: Collection, options: Mapping[str, obj
     return run
 
 
-def publish_run(session: Session, collection: Collection, confidences: Mapping[int, float], cut: float = 0.5) -> Run:
+def publish_run(
+    session: Session,
+    collection: Collection,
+    confidences: Mapping[int, float],
+    cut: float = 0.5,
+    report: dict[str, Any] | None = None,
+) -> Run:
     """A succeeded run. Rows without a confidence have an image that could not be read, and no score."""
     run = make_run(session, collection)
     jobs.take_wakeups(session)
     session.execute(update(Stage).where(Stage.run_id == run.id).values(state=JobState.SUCCEEDED))
-    run.state = JobState.SUCCEEDED
+    clean = sum(value >= cut for value in confidences.values())
+    run.state, run.report = JobState.SUCCEEDED, report
+    run.summary = {
+        "pairs": collection.accepted,
+        "clean": clean,
+        "noisy": len(confidences) - clean,
+        "unscored": collection.accepted - len(confidences),
+        "noise_estimate": 0.3,
+        "threshold": cut,
+    }
     for pair in session.query(Pair).where(Pair.collection_id == collection.id).order_by(Pair.row):
         confidence = confidences.get(pair.row)
         session.add(_image(pair, is_readable=confidence is not None))
@@ -109,6 +125,32 @@ def publish_run(session: Session, collection: Collection, confidences: Mapping[i
             session.add(_score(run.id, pair, confidence, cut))
     session.flush()
     return run
+
+
+def calibrated(confidences: Mapping[int, float]) -> dict[str, Any]:
+    """A report whose curve takes the confidences at their word; a row for each that differs."""
+    values = list(confidences.values())
+    curve = [_curve_row(cut, values) for cut in sorted(set(values))]
+    noise = {"estimate": 0.3, "low": 0.28, "high": 0.32}
+    probes = {kind: {"count": 10, "flagged_share": 0.9} for kind in ("random", "near")}
+    return {
+        "calibration": {"noise_rate": noise, "has_evidence": True, "threshold": 0.5, "probes": probes, "curve": curve}
+    }
+
+
+def _curve_row(cut: float, values: Sequence[float]) -> dict[str, float | None]:
+    kept, flagged = [v for v in values if v >= cut], [1 - v for v in values if v < cut]
+    counts = {
+        "precision": (sum(kept), len(kept)),
+        "recall": (sum(kept), sum(values)),
+        "flagged_precision": (sum(flagged), len(flagged)),
+        "flagged_recall": (sum(flagged), len(values) - sum(values)),
+    }
+    row: dict[str, float | None] = {"cut": cut, "kept_share": len(kept) / len(values)}
+    for name, (part, whole) in counts.items():
+        value = part / whole if whole else None
+        row |= {name: value, f"{name}_low": value and value * 0.9, f"{name}_high": value and min(1.0, value * 1.1)}
+    return row
 
 
 def _image(pair: Pair, *, is_readable: bool) -> Image:
@@ -136,4 +178,7 @@ def _score(run_id: UUID, pair: Pair, confidence: float, cut: float) -> Score:
         uncertainty=(row * 9 % 8) / 8 if row % 2 else None,
         label_confidence=None if pair.label is None else (row * 5 % 7) / 7,
         predicted_label=None if pair.label is None else f"perhaps {pair.label}",
+        weight=(row * 4 % 9) / 4,
+        neighbour_agreement=(row * 5 % 6) / 6 if row % 3 else None,
+        clip_similarity=(row * 2 % 7) / 20 if row % 2 else None,
     )

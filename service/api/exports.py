@@ -18,6 +18,7 @@ MEDIA_TYPES = {
     "tsv": "text/tab-separated-values; charset=utf-8",
     "jsonl": "application/jsonl",
     "parquet": "application/vnd.apache.parquet",
+    "weights": "text/tab-separated-values; charset=utf-8",
 }
 
 
@@ -58,7 +59,8 @@ def download(id: UUID, key: ReadKey, session: SessionDep, request: Request) -> R
         detail = f"The export is '{export.state}'; poll GET /v1/exports/{id} until it has succeeded."
         raise conflict("export_not_ready", "The file is not ready", detail)
     path = request.app.state.storage.export(id)
-    name = f"pairsift-{export.run_id}-{export.filter.get('split', 'all')}.{export.format}"
+    ending = "weights.tsv" if export.format == "weights" else export.format
+    name = f"pairsift-{export.run_id}-{export.filter.get('split', 'all')}.{ending}"
     return file_response(request, path, export.sha256 or "", MEDIA_TYPES[export.format], name)
 
 

@@ -1,4 +1,4 @@
-"""Scored pairs of a run: filter, sort, page."""
+"""Scored pairs of a run: filter, sort, page; and what a cut among them would give."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -6,13 +6,14 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from service import cursor, queries, schemas, views
+from service import cursor, cuts, queries, schemas, views
+from service.cut_shapes import Cut, CutChoice
 from service.db.pairs import PairSelection
 from service.db.tables import Run
 from service.deps import ReadKey, SessionDep
 from service.problems import Problem, not_found
 
-router = APIRouter(prefix="/v1/runs/{id}/pairs", tags=["pairs"])
+router = APIRouter(prefix="/v1/runs/{id}", tags=["pairs"])
 
 Sort = Literal[
     "row", "-row",
@@ -23,6 +24,9 @@ Sort = Literal[
     "similarity", "-similarity",
     "uncertainty", "-uncertainty",
     "label_confidence", "-label_confidence",
+    "weight", "-weight",
+    "neighbour_agreement", "-neighbour_agreement",
+    "clip_similarity", "-clip_similarity",
 ]  # fmt: skip
 
 
@@ -32,26 +36,26 @@ class PairQuery(schemas.PairFilter):
     cursor: str | None = Field(default=None, description="The `next` of a page with the same filter and order.")
 
 
-@router.get("", operation_id="listPairs", summary="Pairs with their scores")
+@router.get("/pairs", operation_id="listPairs", summary="Pairs with their scores")
 def index(
     id: UUID, query: Annotated[PairQuery, Query()], key: ReadKey, session: SessionDep
 ) -> schemas.Page[schemas.Pair]:
     """Sorted by `row` (the order of the file) every pair is listed, judged or not. Sorted by a score, pairs
     without one are left out. A leading minus turns the order round."""
     run = queries.get_owned(session, Run, id, key.workspace_id)
-    wanted = PairSelection(query.split, query.min_confidence, query.max_confidence, query.text, query.label)
     name = query.sort.removeprefix("-")
-    kind = f"pairs {id} {query.sort} {wanted}"
+    asked = query.model_dump(mode="json", exclude_none=True, exclude={"limit", "cursor"})
+    kind = f"pairs {id} {asked}"
     value = cursor.whole if name == "row" else cursor.score
-    after = cursor.decode(kind, query.cursor, value, cursor.whole) if query.cursor else None
-    page, last = cursor.cut(
-        queries.page_of_pairs(session, run, wanted, query.sort, query.limit + 1, after), query.limit
-    )
-    following = cursor.encode(kind, last._mapping[name], last.row) if last else None
+    after = cursor.decode(kind, query.cursor, value, cursor.whole, cuts.boundary_at) if query.cursor else None
+    boundary = after[2] if after else cuts.boundary_of(session, run, query)
+    found = queries.page_of_pairs(session, run, PairSelection.of(asked, boundary), query.sort, query.limit + 1, after)
+    page, last = cursor.cut(found, query.limit)
+    following = cursor.encode(kind, last._mapping[name], last.row, cuts.position_of(boundary)) if last else None
     return schemas.Page(items=[views.pair_view(row) for row in page], next=following)
 
 
-@router.get("/{uid}", operation_id="getPair", summary="One pair, in all rows where it stands")
+@router.get("/pairs/{uid}", operation_id="getPair", summary="One pair, in all rows where it stands")
 def get(id: UUID, uid: str, key: ReadKey, session: SessionDep) -> list[schemas.Pair]:
     """A pair that the file repeats has several rows; each was judged on its own."""
     run = queries.get_owned(session, Run, id, key.workspace_id)
@@ -62,3 +66,10 @@ def get(id: UUID, uid: str, key: ReadKey, session: SessionDep) -> list[schemas.P
     if not found:
         raise not_found("pair")
     return [views.pair_view(row) for row in found]
+
+
+@router.get("/cut", operation_id="getCut", summary="What a cut would give")
+def cut(id: UUID, wish: Annotated[CutChoice, Query()], key: ReadKey, session: SessionDep) -> Cut:
+    """How many pairs it keeps, and the precision and recall to expect; of the run's own cut when nothing is asked for.
+    Pages and exports take the same parameters. Nothing is changed."""
+    return cuts.cut_of(session, queries.get_owned(session, Run, id, key.workspace_id), wish)

@@ -2,14 +2,15 @@
 pages put together are the export."""
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, literal_column, or_, select
+from sqlalchemy import ColumnElement, Select, and_, literal_column, not_, or_, select, tuple_
 
 from service.db.states import Split
-from service.db.tables import Image, Pair, Run, Score
+from service.db.tables import Image, Pair, Review, Run, Score
 
 SCORE_COLUMNS = (
     Score.clean_confidence,
@@ -17,10 +18,12 @@ SCORE_COLUMNS = (
     Score.confidence_b,
     Score.rectified_correspondence,
     Score.similarity,
-    Score.is_clean,
     Score.uncertainty,
     Score.label_confidence,
     Score.predicted_label,
+    Score.weight,
+    Score.neighbour_agreement,
+    Score.clip_similarity,
 )
 IMAGE_COLUMNS = (
     Image.status,
@@ -40,16 +43,72 @@ SORT_COLUMNS = {
     "similarity": Score.similarity,
     "uncertainty": Score.uncertainty,
     "label_confidence": Score.label_confidence,
+    "weight": Score.weight,
+    "neighbour_agreement": Score.neighbour_agreement,
+    "clip_similarity": Score.clip_similarity,
 }
 
 
 @dataclass(frozen=True)
+class Boundary:
+    """Where the kept pairs end. Of those with just this confidence, all are kept, or those up to `last` in the order of
+    (uid, row)."""
+
+    confidence: float
+    last: tuple[UUID, int] | None = None
+
+    @classmethod
+    def of(cls, cut: Mapping[str, Any]) -> Self:
+        """As an export's filter holds it."""
+        last = (UUID(cut["last_uid"]), cut["last_row"]) if cut["last_uid"] else None
+        return cls(cut["confidence"], last)
+
+    @property
+    def kept(self) -> ColumnElement[bool]:
+        """Null for a pair without a score."""
+        edge = exact(self.confidence)
+        reached = Score.clean_confidence >= edge  # by itself, so that an index can serve it
+        if self.last is None:
+            return reached
+        return and_(reached, or_(Score.clean_confidence > edge, tuple_(Pair.uid, Pair.row) <= tuple_(*self.last)))
+
+    @property
+    def flagged(self) -> ColumnElement[bool]:
+        return and_(Score.clean_confidence <= exact(self.confidence), not_(self.kept))
+
+
+# No row has the number 0.
+NOTHING_KEPT = Boundary(1.0, (UUID(int=0), 0))
+
+
+@dataclass(frozen=True)
 class PairSelection:
+    """`boundary` is a cut of the caller's own: `split` is judged by it instead of the run's."""
+
     split: Split | None = None
     min_confidence: float | None = None
     max_confidence: float | None = None
     text: str | None = None
     label: str | None = None
+    review: str | None = None  # a verdict, or "none"
+    boundary: Boundary | None = None
+
+    @classmethod
+    def of(cls, wanted: Mapping[str, Any], boundary: Boundary | None) -> Self:
+        """From a request's fields; how the boundary was asked for is none of its own."""
+        known = ("split", "min_confidence", "max_confidence", "text", "label", "review")
+        chosen = {name: wanted[name] for name in known if wanted.get(name) is not None}
+        if "split" in chosen:
+            chosen["split"] = Split(chosen["split"])
+        return cls(**chosen, boundary=boundary)
+
+    @property
+    def is_clean(self) -> ColumnElement[bool]:
+        return self.boundary.kept if self.boundary else Score.is_clean.expression
+
+    @property
+    def is_noisy(self) -> ColumnElement[bool]:
+        return self.boundary.flagged if self.boundary else not_(Score.is_clean)
 
     @property
     def needs_score(self) -> bool:
@@ -59,13 +118,16 @@ class PairSelection:
         )
 
 
-def select_pairs(run: Run, wanted: PairSelection, *, sorted_by_score: bool = False) -> "Select[*tuple[Any, ...]]":
+def select_pairs(run: Run, wanted: PairSelection, *, judged_only: bool = False) -> "Select[*tuple[Any, ...]]":
     """Pairs of the run's collection with what is known of each; unordered."""
-    judged_only = wanted.needs_score or sorted_by_score
+    judged_only = judged_only or wanted.needs_score
+    of_pair = (Pair.uid, Pair.row, Pair.url, Pair.caption, Pair.label, Pair.extra)
+    judgement = (wanted.is_clean.label("is_clean"), Review.verdict.label("review"))
     chosen = (
-        select(Pair.uid, Pair.row, Pair.url, Pair.caption, Pair.label, Pair.extra, *IMAGE_COLUMNS, *SCORE_COLUMNS)
+        select(*of_pair, *IMAGE_COLUMNS, *SCORE_COLUMNS, *judgement)
         .join(Score, and_(Score.run_id == run.id, Score.row == Pair.row), isouter=not judged_only)
         .join(Image, and_(Image.collection_id == Pair.collection_id, Image.row == Pair.row), isouter=True)
+        .join(Review, and_(Review.collection_id == Pair.collection_id, Review.uid == Pair.uid), isouter=True)
         .where(Pair.collection_id == run.collection_id, *_conditions(wanted))
     )
     return chosen.where(Score.run_id == run.id) if judged_only else chosen
@@ -87,7 +149,7 @@ def _conditions(wanted: PairSelection) -> list[ColumnElement[bool]]:
     if wanted.split is Split.UNSCORED:
         conditions.append(Score.row.is_(None))
     elif wanted.split is not None:
-        conditions.append(Score.is_clean.is_(wanted.split is Split.CLEAN))
+        conditions.append(wanted.is_clean if wanted.split is Split.CLEAN else wanted.is_noisy)
     if wanted.min_confidence is not None:
         conditions.append(Score.clean_confidence >= exact(wanted.min_confidence))
     if wanted.max_confidence is not None:
@@ -96,6 +158,8 @@ def _conditions(wanted: PairSelection) -> list[ColumnElement[bool]]:
         conditions.append(Pair.caption.icontains(wanted.text, autoescape=True))
     if wanted.label is not None:
         conditions.append(Pair.label == wanted.label)
+    if wanted.review is not None:
+        conditions.append(Review.verdict.is_(None) if wanted.review == "none" else Review.verdict == wanted.review)
     return conditions
 
 

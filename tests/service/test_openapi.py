@@ -8,7 +8,7 @@ METHODS = {"get", "put", "post", "delete", "patch"}
 OPERATIONS = {
     "createCollection", "listCollections", "getCollection", "deleteCollection", "uploadFile", "listRejects",
     "retryImages", "listMethods", "startRun", "listRuns", "getRun", "cancelRun", "resumeRun",
-    "listPairs", "getPair", "startExport", "getExport", "downloadExport",
+    "listPairs", "getPair", "getCut", "startExport", "getExport", "downloadExport",
     "createKey", "listKeys", "revokeKey", "isAlive", "isReady",
 }  # fmt: skip
 

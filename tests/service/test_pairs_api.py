@@ -35,7 +35,7 @@ CAPTIONS = [
 LABELS = {1: "wool", 4: 'a "b", c', 7: " wool ", 10: "wool"}
 SORTS = (
     "row", "clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "similarity", "uncertainty",
-    "label_confidence",
+    "label_confidence", "weight", "neighbour_agreement", "clip_similarity",
 )  # fmt: skip
 Listed = list[dict[str, Any]]
 
@@ -207,14 +207,14 @@ class TestListPairs:
         path = f"/v1/runs/{run.id}/pairs"
         real = http.get(path, params={"limit": 1, "sort": "similarity"}).json()["next"]
         kind = self.kind_of(real)
-        response = http.get(path, params={"sort": "similarity", "cursor": cursor.encode(kind, value, 1)})
+        response = http.get(path, params={"sort": "similarity", "cursor": cursor.encode(kind, value, 1, None)})
         problem_of(response, 422, "invalid_cursor")
 
     @pytest.mark.parametrize("row", [2**70, -1, 1.5, "1", True])
     def test_cursor_with_a_made_up_row_is_refused(self, http: httpx.Client, run: Run, row: Any) -> None:
         path = f"/v1/runs/{run.id}/pairs"
         kind = self.kind_of(http.get(path, params={"limit": 1}).json()["next"])
-        problem_of(http.get(path, params={"cursor": cursor.encode(kind, 1, row)}), 422, "invalid_cursor")
+        problem_of(http.get(path, params={"cursor": cursor.encode(kind, 1, row, None)}), 422, "invalid_cursor")
 
     @staticmethod
     def kind_of(real: str) -> str:

@@ -40,6 +40,7 @@ class TestWorkspaces:
         ("POST", "/v1/runs/{run}/resume"),
         ("GET", "/v1/runs/{run}/pairs"),
         ("GET", "/v1/runs/{run}/pairs/{uid}"),
+        ("GET", "/v1/runs/{run}/cut"),
         ("POST", "/v1/runs/{run}/exports"),
         ("GET", "/v1/exports/{export}"),
         ("GET", "/v1/exports/{export}/download"),

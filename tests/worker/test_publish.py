@@ -1,7 +1,7 @@
 """Binary COPY rows, read back through PostgreSQL itself; the file that holds scores until then."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,11 +10,16 @@ import numpy as np
 from sqlalchemy import Engine, Row, text
 
 from model.engine import Scores
-from worker.stages.publish import COPY_HEADER, COPY_TRAILER, FLOATS, binary_rows
+from worker.stages.publish import COLUMNS, COPY_HEADER, COPY_TRAILER, FLOATS, binary_rows
 from worker.stages.score import load_scores, save_scores
 
 ROWS = np.arange(5, 1005, dtype=np.int64)
 NAMES = ["cat", "dog", "a longer name", "🐕", "שלום"]
+
+
+@dataclass(frozen=True)
+class Weighed(Scores):
+    weight: np.ndarray | None = None
 
 
 def scores(count: int) -> Scores:
@@ -36,7 +41,7 @@ def copied(engine: Engine, run_id: UUID, given: Scores, names: Sequence[str] | N
     with engine.begin() as connection:
         connection.execute(text("CREATE TEMP TABLE copied (LIKE scores) ON COMMIT DROP"))
         cursor = connection.connection.cursor()
-        with cursor.copy("COPY copied FROM STDIN (FORMAT BINARY)") as copy:
+        with cursor.copy(f"COPY copied ({', '.join(COLUMNS)}) FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(COPY_HEADER)
             copy.write(binary_rows(run_id, ROWS, given, slice(0, 600), names))
             copy.write(binary_rows(run_id, ROWS, given, slice(600, 1200), names))
@@ -76,6 +81,13 @@ class TestBinaryRows:
         found = copied(quiet_engine, uuid4(), given)
         assert np.array_equal(column(found, "uncertainty"), given.uncertainty)
         assert {line.label_confidence for line in found} == {None}
+
+    def test_what_only_some_runs_have_arrives(self, quiet_engine: Engine) -> None:
+        given = Weighed(**vars(scores(1000)) | {"weight": np.linspace(0, 2, 1000, dtype=np.float32)})
+        assert given.weight is not None
+        found = copied(quiet_engine, uuid4(), given)
+        assert np.array_equal(column(found, "weight"), given.weight)
+        assert {(line.neighbour_agreement, line.clip_similarity) for line in found} == {(None, None)}
 
 
 class TestSaveScores:

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlalchemy import Row, func, select
 
-from service.db.pairs import PairSelection, select_pairs
+from service.db.pairs import Boundary, PairSelection, select_pairs
 from service.db.session import transaction
 from service.db.states import JobState, Split
 from service.db.tables import Collection, Export, Pair, Run
 from service.storage import written_whole
 from worker.stages.context import StageContext, lift_time_limit
-from worker.stages.export_tsv import tsv_form
+from worker.stages.export_tsv import WEIGHT_HEADER, Line, tsv_form, weight_line
 
 CHUNK = 5_000
 
@@ -44,8 +44,12 @@ SCHEMA = pa.schema(
         ("uncertainty", pa.float32()),
         ("label_confidence", pa.float32()),
         ("predicted_label", pa.string()),
+        ("weight", pa.float32()),
+        ("neighbour_agreement", pa.float32()),
+        ("clip_similarity", pa.float32()),
         ("is_mismatch_issue", pa.bool_()),
         ("split", pa.string()),
+        ("review", pa.string()),
         ("run_id", pa.string()),
     ]
 )
@@ -62,7 +66,7 @@ def run(context: StageContext) -> None:
         lift_time_limit(session)
         source = session.get_one(Run, export.run_id)
         described = session.get_one(Collection, source.collection_id).format or {}
-        chosen = select_pairs(source, _selection(export))
+        chosen = select_pairs(source, _selection(export), judged_only=export.format == "weights")
         total = session.scalar(select(func.count()).select_from(chosen.subquery())) or 0
         rows = session.execute(chosen.order_by(Pair.row), execution_options={"yield_per": CHUNK})
         with written_whole(target) as file:
@@ -76,8 +80,8 @@ def run(context: StageContext) -> None:
 
 
 def _selection(export: Export) -> PairSelection:
-    split = export.filter.get("split")
-    return PairSelection(**export.filter | {"split": Split(split) if split else None})
+    cut = export.filter.get("cut")
+    return PairSelection.of(export.filter, Boundary.of(cut) if cut else None)
 
 
 def _watched(context: StageContext, rows: Rows, total: int) -> Iterator[Row[Any]]:
@@ -89,7 +93,14 @@ def _watched(context: StageContext, rows: Rows, total: int) -> Iterator[Row[Any]
 
 
 def _write_tsv(file: BinaryIO, rows: Rows, described: Described, _: str) -> int:
-    header, line = tsv_form(described)
+    return _write_lines(file, rows, *tsv_form(described))
+
+
+def _write_weights(file: BinaryIO, rows: Rows, _: Described, __: str) -> int:
+    return _write_lines(file, rows, WEIGHT_HEADER, weight_line)
+
+
+def _write_lines(file: BinaryIO, rows: Rows, header: str | None, line: Line) -> int:
     if header is not None:
         file.write((header + "\n").encode())
     count = 0
@@ -120,6 +131,7 @@ _WRITERS: dict[str, Callable[[BinaryIO, Rows, Described, str], int]] = {
     "tsv": _write_tsv,
     "jsonl": _write_jsonl,
     "parquet": _write_parquet,
+    "weights": _write_weights,
 }
 
 

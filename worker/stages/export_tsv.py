@@ -1,4 +1,5 @@
-"""Pairs as TSV: the uploaded lines byte for byte where the upload was TSV; else its columns, if TSV can hold them."""
+"""Pairs as TSV: the uploaded lines byte for byte where the upload was TSV; else its columns, if TSV can hold them.
+And their weights, which training code joins to what it has by uid or row."""
 
 import json
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from worker.stages.context import StageFailed
 _SEPARATORS = ("\t", "\n", "\r")
 # Of uploads that are no table.
 _PLAIN_HEADER = ["url", "caption"]
+WEIGHT_HEADER = "uid\trow\tweight"
 
 Line = Callable[[Row[Any]], str]
 
@@ -31,6 +33,10 @@ def tsv_form(described: dict[str, Any]) -> tuple[str | None, Line]:
     names = described.get("header") if is_table else _PLAIN_HEADER
     header = _joined(names, "the header") if names else None
     return header, lambda row: _joined(cells(row), f"row {row.row:,}")
+
+
+def weight_line(row: Row[Any]) -> str:
+    return f"{row.uid.hex}\t{row.row}\t{'' if row.weight is None else row.weight}"
 
 
 def _columns(layout: TableFormat) -> Callable[[Row[Any]], list[str]]:

@@ -22,7 +22,9 @@ from worker.stages.score import load_scores
 COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 COPY_TRAILER = b"\xff\xff"
 FLOATS = ("clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "similarity")
-OPTIONAL_FLOATS = ("uncertainty", "label_confidence")  # NULL where the method gives none
+# NULL where the method or the run gives none.
+OPTIONAL_FLOATS = ("uncertainty", "label_confidence", "weight", "neighbour_agreement", "clip_similarity")
+COLUMNS = ("run_id", "row", *FLOATS, "is_clean", *OPTIONAL_FLOATS, "predicted_label")
 NULL = -1  # the length of a field that is NULL; nothing follows it
 CHUNK = 50_000
 
@@ -72,7 +74,7 @@ def _table(
     columns += [(name, ">f4", getattr(scores, name)[places]) for name in FLOATS]
     columns.append(("is_clean", "?", scores.is_clean[places]))
     for name in OPTIONAL_FLOATS:
-        values = getattr(scores, name)
+        values = getattr(scores, name, None)
         columns.append((name, ">f4", None if values is None else values[places]))
     columns.append(("predicted_label", "V0" if labels is None else f"V{labels.itemsize}", labels))
     layout: list[tuple[str, str]] = [("fields", ">i2")]
@@ -90,8 +92,7 @@ def _table(
 def _copy(context: StageContext, session: Session, rows: npt.NDArray[np.int64], scores: Scores) -> None:
     names = load_label_names(context.storage.run(context.run_id))
     cursor = session.connection().connection.cursor()
-    columns = ", ".join(["run_id", "row", *FLOATS, "is_clean", *OPTIONAL_FLOATS, "predicted_label"])
-    with cursor.copy(f"COPY scores ({columns}) FROM STDIN (FORMAT BINARY)") as copy:
+    with cursor.copy(f"COPY scores ({', '.join(COLUMNS)}) FROM STDIN (FORMAT BINARY)") as copy:
         copy.write(COPY_HEADER)
         for start in range(0, len(rows), CHUNK):
             part = slice(start, start + CHUNK)
