@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from cli import bench, clean, demo, export, inspect, keys, migrate, retry, run, serve, status, upload, worker
+from cli import bench, clean, demo, export, inspect, keys, migrate, report, retry, run, serve, status, upload, worker
 from cli.output import complain
 from cli.stack import StackError
 from service.client import ApiProblem
@@ -26,6 +26,7 @@ app.command("upload")(upload.upload)
 app.command("run")(run.run)
 app.command("status")(status.status)
 app.command("retry")(retry.retry)
+app.command("report")(report.report)
 app.command("export")(export.export)
 app.command("worker")(worker.worker)
 app.command("migrate")(migrate.migrate)

@@ -81,6 +81,15 @@ class Client:
         for item in self._pages(f"/v1/runs/{run_id}/pairs", **query):
             yield Pair.model_validate(item)
 
+    def report(self, run_id: Any) -> dict[str, Any]:
+        return dict(self._get(f"/v1/runs/{run_id}/report"))
+
+    def report_html(self, run_id: Any) -> str:
+        response = self._http.get(f"/v1/runs/{run_id}/report.html")
+        if not response.is_success:
+            _checked(response)
+        return response.text
+
     def start_export(self, run_id: Any, format: str, **filters: Any) -> Export:
         return Export.model_validate(self._post(f"/v1/runs/{run_id}/exports", {"format": format, **filters}))
 

@@ -8,7 +8,9 @@ METHODS = {"get", "put", "post", "delete", "patch"}
 OPERATIONS = {
     "createCollection", "listCollections", "getCollection", "deleteCollection", "uploadFile", "listRejects",
     "retryImages", "listMethods", "startRun", "listRuns", "getRun", "cancelRun", "resumeRun",
+    "getReport", "getReportPage",
     "listPairs", "getPair", "getCut", "startExport", "getExport", "downloadExport",
+    "putReview", "getReview", "deleteReview", "putReviews", "listReviews", "planReviews", "estimateByReviews",
     "createKey", "listKeys", "revokeKey", "isAlive", "isReady",
 }  # fmt: skip
 
@@ -65,7 +67,7 @@ class TestOpenApi:
     ) -> None:
         sent = [(name, parameter) for name, call in operations.items() for parameter in call.get("parameters", ())]
         silent = [(name, item["name"]) for name, item in sent if item["in"] != "path" and not item.get("description")]
-        requests = ("CollectionCreate", "RunCreate", "ExportCreate", "KeyCreate")
+        requests = ("CollectionCreate", "RunCreate", "ExportCreate", "KeyCreate", "ReviewGiven", "ReviewBatch")
         for name in requests:
             fields = document["components"]["schemas"][name]["properties"]
             silent += [(name, field) for field, schema in fields.items() if not schema.get("description")]

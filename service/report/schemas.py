@@ -1,0 +1,132 @@
+"""The shape of a run's report. What a later version adds to the stored report goes through as it is."""
+
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Estimate(Part):
+    """With its 95 % interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class ProbeShare(Part):
+    count: int = Field(description="Known mismatches of this kind that joined the training.")
+    flagged_share: float = Field(description="Of them, how many the automatic cut flags.")
+
+
+class CurveRow(Part):
+    """What is expected at a cut, with 95 % intervals. A pair is kept when its clean_confidence is at least the cut.
+    Null is a share of no pairs at all."""
+
+    cut: float
+    kept_share: float
+    precision: float | None = Field(description="Share of the kept pairs that match.")
+    precision_low: float | None
+    precision_high: float | None
+    recall: float | None = Field(description="Share of all matching pairs that are kept.")
+    recall_low: float | None
+    recall_high: float | None
+    flagged_precision: float | None = Field(description="Share of the flagged pairs that are mismatches.")
+    flagged_precision_low: float | None
+    flagged_precision_high: float | None
+    flagged_recall: float | None = Field(description="Share of all mismatches that are flagged.")
+    flagged_recall_low: float | None
+    flagged_recall_high: float | None
+
+
+class Calibration(Part):
+    noise_rate: Estimate
+    has_evidence: bool = Field(description="False: nothing says that any pair is a mismatch.")
+    threshold: float = Field(description="The automatic cut.")
+    probes: dict[str, ProbeShare]
+    curve: list[CurveRow] = Field(description="By rising cut.")
+
+
+class Mixture(Part):
+    weights: list[float]
+    means: list[float]
+    variances: list[float]
+    clean: list[float] = Field(description="Density of the clean component in every bin.")
+    noisy: list[float] = Field(description="Density of the noisy component in every bin; both together are 1.")
+
+
+class Histogram(Part):
+    edges: list[float]
+    pairs: list[int]
+    kept: list[int] = Field(description="Of the pairs, those that the automatic cut keeps.")
+    probes: list[int] = Field(description="Known mismatches; never among the pairs.")
+    probe_kinds: dict[str, list[int]] = {}
+    mixture: Mixture | None = None
+
+
+class Histograms(Part):
+    loss: Histogram | None = Field(description="Null for methods without a loss per pair.")
+    confidence: Histogram
+
+
+class Agreement(Part):
+    """Of the two networks; a pair is clean to a network from a confidence of 0.5 on."""
+
+    correlation: float | None
+    both_clean: int
+    both_noisy: int
+    only_a_clean: int
+    only_b_clean: int
+    grid: list[list[int]] = Field(description="Pairs by the confidence of network A (rows) and B (columns).")
+
+
+class Slice(Part):
+    """How many of these pairs are flagged, with Wilson's 95 % interval of the rate."""
+
+    name: str
+    pairs: int
+    flagged: int
+    rate: float
+    low: float
+    high: float
+    is_high: bool = Field(description="Even the lower end is above the rate of the whole run.")
+    is_rest: bool = Field(default=False, description="All that is not listed by name.")
+
+
+class Slices(Part):
+    overall: Slice
+    host: list[Slice]
+    caption_words: list[Slice]
+    language: list[Slice] = Field(description="A guess by script and common words.")
+    label: list[Slice]
+
+
+class ShownPair(Part):
+    uid: str
+    row: int
+    url: str
+    caption: str
+    label: str | None
+    clean_confidence: float
+    similarity: float
+
+
+class Extremes(Part):
+    most_trusted: list[ShownPair]
+    least_trusted: list[ShownPair]
+
+
+class Report(Part):
+    run_id: UUID
+    collection_id: UUID
+    headline: str = Field(description="The result in a sentence or two.")
+    calibration: Calibration | None = Field(description="Null when the run had no probes.")
+    histograms: Histograms
+    agreement: Agreement
+    slices: Slices
+    extremes: Extremes
+    recipe: dict[str, Any] = Field(description="What was run, and why.")
