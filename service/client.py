@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import httpx2 as httpx
 
+from service.cut_shapes import Cut
 from service.db.states import FINAL_STATES, CollectionState
 from service.schemas import Collection, Export, Pair, Retried, Run
 
@@ -89,6 +90,10 @@ class Client:
         if not response.is_success:
             _checked(response)
         return response.text
+
+    def cut(self, run_id: Any, **wish: Any) -> Cut:
+        """What a cut would give; the run's own without a wish."""
+        return Cut.model_validate(self._get(f"/v1/runs/{run_id}/cut", **wish))
 
     def start_export(self, run_id: Any, format: str, **filters: Any) -> Export:
         return Export.model_validate(self._post(f"/v1/runs/{run_id}/exports", {"format": format, **filters}))

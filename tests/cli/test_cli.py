@@ -80,8 +80,11 @@ class TestSteps:
 
     def test_clean_in_one_go(self, pairsift: Pairsift, scenes: Path, tmp_path: Path) -> None:
         clean, flagged = tmp_path / "clean.tsv", tmp_path / "flagged.tsv"
-        done = pairsift("clean", scenes / "pairs.tsv", "-o", clean, "--flagged", flagged, *QUICK)
-        assert f"of {PAIRS} pairs" in done.stdout
+        half = PAIRS // 2
+        done = pairsift("clean", scenes / "pairs.tsv", "-o", clean, "--flagged", flagged, "--keep", half, *QUICK)
+        assert f"{half} clean of {PAIRS} pairs" in done.stdout
+        assert f"{half} of {PAIRS} scored pairs kept" in done.stdout
+        assert len(clean.read_text().splitlines()) == half
         both = clean.read_text().splitlines() + flagged.read_text().splitlines()
         assert sorted(both) == sorted((scenes / "pairs.tsv").read_text().splitlines())
 

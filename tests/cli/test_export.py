@@ -1,0 +1,107 @@
+"""`pairsift export` with a cut of one's own, on made-up scores."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+from typer import BadParameter
+from typer.testing import CliRunner, Result
+
+from cli.export import chosen_cut, cut_text
+from cli.main import app
+from service.client import ApiProblem
+from service.config import Settings, child_environment
+from service.cut_shapes import Cut
+from service.db.session import transaction
+from service.db.states import Scope
+from service.db.tables import Run, Workspace
+from tests.conftest import make_key
+from tests.factories import calibrated, make_collection, publish_run
+
+CONFIDENCES = {1: 0.9, 2: 0.9, 3: 0.2, 4: 0.9, 5: 0.1}
+Export = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def run(engine: Engine) -> Run:
+    with transaction(engine) as session:
+        return publish_run(session, make_collection(session, 6), CONFIDENCES, report=calibrated(CONFIDENCES))
+
+
+@pytest.fixture
+def export(
+    engine: Engine, settings: Settings, service_url: str, run: Run, monkeypatch: pytest.MonkeyPatch, worker: object
+) -> Export:
+    with transaction(engine) as session:
+        key = make_key(engine, Scope.WRITE, session.get_one(Workspace, run.workspace_id).name)
+    environment = child_environment(settings.model_copy(update={"url": service_url, "key": key}))
+    for name in ("PAIRSIFT_URL", "PAIRSIFT_KEY"):
+        monkeypatch.setenv(name, environment[name])
+
+    def invoke(*arguments: object) -> Result:
+        return CliRunner().invoke(app, ["export", str(run.id), *map(str, arguments)])
+
+    return invoke
+
+
+class TestExport:
+    def test_chosen_cut_gives_the_kept_pairs_and_says_what_to_expect(self, export: Export, tmp_path: Path) -> None:
+        out = tmp_path / "kept.tsv"
+        done = export("-o", out, "--min-precision", 0.8)
+        assert done.exit_code == 0, done.output
+        assert [line.split("\t")[0] for line in out.read_text().splitlines()] == [
+            f"caption number {row}" for row in (1, 2, 4)
+        ]
+        assert "cut at confidence 0.9000: 3 of 5 scored pairs kept" in done.output
+        assert "expected precision 90.0% (81.0% to 99.0%)" in done.output
+
+    def test_flagged_pairs_are_those_below_the_same_cut(self, export: Export, tmp_path: Path) -> None:
+        out = tmp_path / "flagged.jsonl"
+        assert export("-o", out, "--keep-share", 0.2, "--split", "noisy").exit_code == 0
+        assert len(out.read_text().splitlines()) == 4
+
+    def test_weights_of_all_scored_pairs(self, export: Export, tmp_path: Path) -> None:
+        out = tmp_path / "weights.tsv"
+        made = export("-o", out, "--weights", "--json")
+        assert made.exit_code == 0, made.output
+        assert json.loads(made.stdout)["rows"] == 5
+        assert out.read_text().startswith("uid\trow\tweight\n")
+
+    def test_precision_out_of_reach_says_the_best(self, export: Export, tmp_path: Path) -> None:
+        failed = export("-o", tmp_path / "kept.tsv", "--min-precision", 0.95)
+        assert isinstance(failed.exception, ApiProblem)
+        assert "0.9000" in failed.exception.detail
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (("--keep", 3, "--cost-ratio", 2), "--keep, --cost-ratio"),
+            (("--keep", 3, "--min-confidence", 0.5), "--min-confidence"),
+            (("--weights", "--format", "jsonl"), "--weights"),
+            (("--cost-ratio", 0), "--cost-ratio"),
+        ],
+    )
+    def test_wrong_use_is_named(self, export: Export, tmp_path: Path, arguments: tuple[Any, ...], words: str) -> None:
+        failed = export("-o", tmp_path / "kept.tsv", *arguments)
+        assert failed.exit_code == 2
+        assert words in failed.output
+
+
+class TestChosenCut:
+    def test_only_what_was_given(self) -> None:
+        assert chosen_cut(None, None, 0, None) == {"keep": 0}
+        assert chosen_cut(None, None, None, None) == {}
+
+    def test_endless_cost_is_refused(self) -> None:
+        with pytest.raises(BadParameter, match="cost-ratio"):
+            chosen_cut(None, None, None, float("nan"))
+
+
+class TestCutText:
+    def test_run_without_calibration_is_said_so(self) -> None:
+        text = cut_text(Cut(confidence=0.5, kept=1234, flagged=6))
+        assert "1,234 of 1,240" in text
+        assert "no calibration" in text
