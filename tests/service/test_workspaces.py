@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx2 as httpx
 import pytest
@@ -41,16 +41,29 @@ class TestWorkspaces:
         ("GET", "/v1/runs/{run}/pairs"),
         ("GET", "/v1/runs/{run}/pairs/{uid}"),
         ("GET", "/v1/runs/{run}/cut"),
+        ("PUT", "/v1/runs/{run}/pairs/{uid}/review"),
+        ("GET", "/v1/runs/{run}/pairs/{uid}/review"),
+        ("DELETE", "/v1/runs/{run}/pairs/{uid}/review"),
+        ("POST", "/v1/runs/{run}/reviews"),
+        ("GET", "/v1/collections/{collection}/reviews"),
+        ("GET", "/v1/runs/{run}/review-plan"),
+        ("GET", "/v1/runs/{run}/review-estimate"),
         ("POST", "/v1/runs/{run}/exports"),
         ("GET", "/v1/exports/{export}"),
         ("GET", "/v1/exports/{export}/download"),
     )
+
+    BODIES: ClassVar[dict[str, Any]] = {
+        "review": {"json": {"verdict": "match"}},
+        "reviews": {"json": {"reviews": [{"uid": "0" * 32, "verdict": "match"}]}},
+    }
 
     @pytest.mark.parametrize(("method", "path"), CALLS)
     def test_ids_of_another_workspace_are_not_found(
         self, idle_http: httpx.Client, idle_engine: Engine, ids: dict[str, object], method: str, path: str
     ) -> None:
         body: dict[str, Any] = {"json": {}} if method == "POST" else {"content": b"a\tb"} if method == "PUT" else {}
+        body = self.BODIES.get(path.rpartition("/")[2], body)
         problem_of(idle_http.request(method, path.format(**ids), **body), 404, "not_found")
         with transaction(idle_engine) as session:
             assert session.get_one(Run, ids["run"]).state == JobState.SUCCEEDED
