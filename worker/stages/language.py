@@ -53,6 +53,7 @@ def _by_word() -> dict[str, list[str]]:
 
 
 _LANGUAGES = _by_word()
+_COMMON = frozenset(_LANGUAGES)
 
 
 def guess_language(caption: str) -> str:
@@ -69,12 +70,12 @@ def _script(text: str) -> str:
 
 
 def _latin_language(caption: str) -> str:
-    """The language with the most common words; a word of several languages counts in parts. A tie is unknown."""
+    """The language with the most of these words; a word of several languages counts in parts. A tie is unknown."""
     points: dict[str, float] = {}
-    for word in _WORD.findall(caption[: 4 * _LETTERS].lower()):
-        languages = _LANGUAGES.get(word, ())
+    for word in _COMMON.intersection(_WORD.findall(caption[: 2 * _LETTERS].lower())):
+        languages = _LANGUAGES[word]
         for language in languages:
             points[language] = points.get(language, 0.0) + 1 / len(languages)
-    best = max(points.values(), default=0.0)
-    leaders = [language for language, found in points.items() if found > best - 1e-9]
+    best = max(points.values(), default=0.0) - 1e-9
+    leaders = [language for language, found in points.items() if found > best]
     return leaders[0] if len(leaders) == 1 else UNKNOWN
