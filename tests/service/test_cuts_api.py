@@ -7,12 +7,13 @@ import httpx2 as httpx
 import pytest
 from sqlalchemy import Engine
 
+from service import cursor
 from service.db.session import transaction
-from service.db.states import Scope, Verdict
-from service.db.tables import Pair, Review, Run, Workspace
+from service.db.states import Verdict
+from service.db.tables import Pair, Review, Run
 from tests.factories import calibrated, make_collection, make_run, publish_run, workspace_of
-from tests.service.serving import caller, problem_of
-from tests.service.test_pairs_api import all_pages, rows
+from tests.service.serving import problem_of
+from tests.service.test_pairs_api import all_pages, kind_of, reader_of, rows
 
 # By falling trust: 8, four ties, 4, two ties, 7. Row 10 has no score.
 CONFIDENCES = {1: 0.9, 2: 0.9, 3: 0.9, 4: 0.8, 5: 0.3, 6: 0.3, 7: 0.1, 8: 0.95, 9: 0.9}
@@ -34,9 +35,7 @@ def run(idle_engine: Engine) -> Run:
 
 @pytest.fixture(scope="module")
 def http(idle_url: str, idle_engine: Engine, run: Run) -> Iterator[httpx.Client]:
-    with transaction(idle_engine) as session:
-        name = session.get_one(Workspace, run.workspace_id).name
-    with caller(idle_url, idle_engine, Scope.READ, name) as client:
+    with reader_of(run, idle_url, idle_engine) as client:
         yield client
 
 
@@ -195,6 +194,16 @@ class TestPages:
         path = f"/v1/runs/{run.id}/pairs"
         following = http.get(path, params={"limit": 1, "keep": 3}).json()["next"]
         problem_of(http.get(path, params={"cursor": following, "keep": 4}), 422, "invalid_cursor")
+
+    @pytest.mark.parametrize(
+        "made_up",
+        [[float("nan"), None, None], [0.5, "x", 1], [0.5, "0" * 32, 2**70], [0.5, "0" * 32, None], [0.5], "abc", 7],
+    )
+    def test_cursor_with_a_made_up_cut_is_refused(self, http: httpx.Client, run: Run, made_up: Any) -> None:
+        path = f"/v1/runs/{run.id}/pairs"
+        real = http.get(path, params={"limit": 1, "keep": 3}).json()["next"]
+        forged = cursor.encode(kind_of(real), 1, 1, made_up)
+        problem_of(http.get(path, params={"cursor": forged, "keep": 3}), 422, "invalid_cursor")
 
 
 class TestReviews:

@@ -1,6 +1,7 @@
 import base64
 import json
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 from uuid import uuid4
 
@@ -40,6 +41,18 @@ SORTS = (
 Listed = list[dict[str, Any]]
 
 
+def reader_of(run: Run, url: str, engine: Engine) -> AbstractContextManager[httpx.Client]:
+    """A reader in the workspace of the run."""
+    with transaction(engine) as session:
+        name = session.get_one(Workspace, run.workspace_id).name
+    return caller(url, engine, Scope.READ, name)
+
+
+def kind_of(real: str) -> str:
+    """What a cursor says it was made for."""
+    return str(json.loads(base64.urlsafe_b64decode(real + "=" * (-len(real) % 4)))[0])
+
+
 @pytest.fixture(scope="module")
 def run(idle_engine: Engine) -> Run:
     urls = [f"http://127.0.0.1/{number}.png" for number in range(1, 12)]
@@ -53,10 +66,7 @@ def run(idle_engine: Engine) -> Run:
 
 @pytest.fixture(scope="module")
 def http(idle_url: str, idle_engine: Engine, run: Run) -> Iterator[httpx.Client]:
-    """A reader in the workspace of the run."""
-    with transaction(idle_engine) as session:
-        name = session.get_one(Workspace, run.workspace_id).name
-    with caller(idle_url, idle_engine, Scope.READ, name) as client:
+    with reader_of(run, idle_url, idle_engine) as client:
         yield client
 
 
@@ -206,19 +216,15 @@ class TestListPairs:
     def test_cursor_with_a_made_up_value_is_refused(self, http: httpx.Client, run: Run, value: Any) -> None:
         path = f"/v1/runs/{run.id}/pairs"
         real = http.get(path, params={"limit": 1, "sort": "similarity"}).json()["next"]
-        kind = self.kind_of(real)
+        kind = kind_of(real)
         response = http.get(path, params={"sort": "similarity", "cursor": cursor.encode(kind, value, 1, None)})
         problem_of(response, 422, "invalid_cursor")
 
     @pytest.mark.parametrize("row", [2**70, -1, 1.5, "1", True])
     def test_cursor_with_a_made_up_row_is_refused(self, http: httpx.Client, run: Run, row: Any) -> None:
         path = f"/v1/runs/{run.id}/pairs"
-        kind = self.kind_of(http.get(path, params={"limit": 1}).json()["next"])
+        kind = kind_of(http.get(path, params={"limit": 1}).json()["next"])
         problem_of(http.get(path, params={"cursor": cursor.encode(kind, 1, row, None)}), 422, "invalid_cursor")
-
-    @staticmethod
-    def kind_of(real: str) -> str:
-        return str(json.loads(base64.urlsafe_b64decode(real + "=" * (-len(real) % 4)))[0])
 
     @pytest.mark.parametrize(
         ("query", "field"),
