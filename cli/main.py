@@ -5,7 +5,23 @@ import sys
 
 import typer
 
-from cli import bench, clean, demo, export, inspect, keys, migrate, report, retry, run, serve, status, upload, worker
+from cli import (
+    bench,
+    clean,
+    demo,
+    export,
+    inspect,
+    keys,
+    migrate,
+    report,
+    retry,
+    review,
+    run,
+    serve,
+    status,
+    upload,
+    worker,
+)
 from cli.output import complain
 from cli.stack import StackError
 from service.client import ApiProblem
@@ -27,6 +43,7 @@ app.command("run")(run.run)
 app.command("status")(status.status)
 app.command("retry")(retry.retry)
 app.command("report")(report.report)
+app.command("review")(review.review)
 app.command("export")(export.export)
 app.command("worker")(worker.worker)
 app.command("migrate")(migrate.migrate)

@@ -13,6 +13,7 @@ import httpx2 as httpx
 from service.cut_shapes import Cut
 from service.db.states import FINAL_STATES, CollectionState
 from service.schemas import Collection, Export, Pair, Retried, Run
+from service.schemas_reviews import Estimate, Plan, Review, ReviewBatch, ReviewGiven, Stored
 
 PIECE = 1 << 20
 # Names that mean the file is on its way; followed by waiting with a growing pause.
@@ -94,6 +95,21 @@ class Client:
     def cut(self, run_id: Any, **wish: Any) -> Cut:
         """What a cut would give; the run's own without a wish."""
         return Cut.model_validate(self._get(f"/v1/runs/{run_id}/cut", **wish))
+
+    def review_plan(self, run_id: Any, **query: Any) -> Plan:
+        return Plan.model_validate(self._get(f"/v1/runs/{run_id}/review-plan", **query))
+
+    def review(self, run_id: Any, uid: str, given: ReviewGiven) -> Review:
+        path = f"/v1/runs/{run_id}/pairs/{uid}/review"
+        return Review.model_validate(_checked(self._http.put(path, json=given.model_dump(mode="json"))))
+
+    def review_many(self, run_id: Any, batch: ReviewBatch) -> int:
+        """How many were stored; all of them or none."""
+        stored = self._post(f"/v1/runs/{run_id}/reviews", batch.model_dump(mode="json"))
+        return Stored.model_validate(stored).stored
+
+    def review_estimate(self, run_id: Any, **query: Any) -> Estimate:
+        return Estimate.model_validate(self._get(f"/v1/runs/{run_id}/review-estimate", **query))
 
     def start_export(self, run_id: Any, format: str, **filters: Any) -> Export:
         return Export.model_validate(self._post(f"/v1/runs/{run_id}/exports", {"format": format, **filters}))

@@ -87,7 +87,10 @@ class Estimate(BaseModel):
     """A measure is null where nothing was counted."""
 
     cut: float = Field(description="Pairs are kept from this `clean_confidence` on.")
-    audits: int = Field(description="Pairs drawn by chance that a person has judged on this run.")
+    audits: int = Field(
+        description="Pairs drawn by chance that a person has judged on this run. One that was reviewed for another "
+        "reason counts too, where the audit has gone past it."
+    )
     unsure: int = Field(description="Those among the drawn ones where the person was unsure; left out.")
     precision: Measure | None = Field(description="Share of the kept pairs that match.")
     recall: Measure | None = Field(description="Share of all matching pairs that are kept.")
