@@ -46,6 +46,8 @@ class TestWorkspaces:
         ("DELETE", "/v1/runs/{run}/pairs/{uid}/review"),
         ("POST", "/v1/runs/{run}/reviews"),
         ("GET", "/v1/collections/{collection}/reviews"),
+        ("GET", "/v1/runs/{run}/report"),
+        ("GET", "/v1/runs/{run}/report.html"),
         ("GET", "/v1/runs/{run}/review-plan"),
         ("GET", "/v1/runs/{run}/review-estimate"),
         ("POST", "/v1/runs/{run}/exports"),
