@@ -1,11 +1,15 @@
 from typing import Any
+from uuid import UUID
 
 import httpx2 as httpx
 import pytest
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
+from service.db import reviews
 from service.db.session import transaction
-from service.db.tables import Pair, Run, Score
+from service.db.states import JobState
+from service.db.tables import Collection, Run, Score
 from tests.factories import Line, lines, make_collection, make_run, publish_run, workspace_of
 from tests.service.serving import problem_of
 
@@ -79,14 +83,14 @@ class TestPlan:
         say(idle_http, run, drawn[0])
         assert plan(idle_http, run, reason="audit") == drawn[1:]
 
-    def test_runs_draw_in_different_orders(self, idle_http: httpx.Client, idle_engine: Engine) -> None:
+    def test_every_run_draws_from_its_own_place_on(self, idle_http: httpx.Client, idle_engine: Engine) -> None:
         with transaction(idle_engine) as session:
             collection = make_collection(session, 60, workspace_id=workspace_of(session, idle_http))
-            pair_rows = range(1, 61)
-            runs = [publish_run_again(session, collection, pair_rows) for _ in range(3)]
-        orders = [rows(plan(idle_http, run, reason="audit", limit=60)) for run in runs]
-        assert len({order[0] for order in orders}) > 1
-        assert [sorted(order) for order in orders] == [list(pair_rows)] * 3
+            runs = [publish_again(session, collection, range(1, 61)) for _ in range(3)]
+        for run in runs:
+            drawn = [UUID(item["uid"]) for item in plan(idle_http, run, reason="audit", limit=60)]
+            assert len(set(drawn)) == 60
+            assert drawn == sorted(drawn, key=lambda uid: reviews.place(run, uid))
 
     def test_nothing_is_left_when_all_is_reviewed(self, idle_http: httpx.Client, run: Run) -> None:
         for item in plan(idle_http, run):
@@ -108,12 +112,10 @@ class TestPlan:
         assert problem_of(response, 422, "invalid_request").startswith(f"{next(iter(query))}: ")
 
 
-def publish_run_again(session: Any, collection: Any, pair_rows: range) -> Run:
-    """A second run over the same pairs, whose images are there already."""
+def publish_again(session: Session, collection: Collection, rows: range) -> Run:
+    """A further run over the same pairs, whose images are there already."""
     run = make_run(session, collection)
-    run.state, run.summary = "succeeded", {"threshold": 0.5}
+    run.state, run.summary = JobState.SUCCEEDED, {"threshold": 0.5}
     scored = dict.fromkeys(("confidence_a", "confidence_b", "rectified_correspondence", "similarity"), 0.5)
-    session.add_all(Score(run_id=run.id, row=row, clean_confidence=0.5, is_clean=True, **scored) for row in pair_rows)
-    session.flush()
-    assert session.query(Pair).where(Pair.collection_id == collection.id).count() == len(pair_rows)
+    session.add_all(Score(run_id=run.id, row=row, clean_confidence=0.5, is_clean=True, **scored) for row in rows)
     return run
