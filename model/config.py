@@ -88,6 +88,12 @@ class RunConfig:
     schedule_epochs: int = option(30, "Epochs between two cuts of the learning rate when schedule is step.", (1, 10000))
     gradient_clip: float = option(2.0, "Largest norm of a gradient.", (1e-6, 1e6))
     division: str = option("gaussian", "Mixture that divides clean from noisy losses.", choices=("gaussian", "beta"))
+    probe_share: float = option(
+        0.05,
+        "Known mismatches that are learned along, as a share of the pairs (at least 200 of them): they calibrate the "
+        "confidence. 0 is none, and leaves the confidence as the method gives it.",
+        (0.0, 0.5),
+    )
     score_draws: int = option(4, "Batch draws that exported values are averaged over.", (1, 1000))
     method_options: MethodConfig = field(
         default_factory=CRCLConfig, metadata={"help": "Options of the method; unknown ones are refused."}

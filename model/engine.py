@@ -15,9 +15,10 @@ from torch import Tensor
 
 from model import checkpoint
 from model.config import MIN_PAIRS, RunConfig, config_hash
+from model.dynamics import Dynamics
 from model.errors import TrainingError
 from model.methods import METHODS
-from model.networks import Networks
+from model.networks import Learned, Networks
 from model.pairs import Pairs
 from model.parallel import Fleet
 from model.schedule import rate_share
@@ -101,6 +102,18 @@ class Engine:
         self._need_finished()
         return self._networks.similarities(images, captions)
 
+    def dynamics(self) -> Dynamics:
+        """How every pair was learned."""
+        self._need_finished()
+        return self._dynamics
+
+    def vectors(self) -> "tuple[Learned, Learned] | None":
+        """Images and captions of all pairs as the networks see them; None where the backbone has no vectors."""
+        self._need_finished()
+        if not self._networks.gives_vectors:
+            return None
+        return Learned(self._networks, 0, len(self._pairs)), Learned(self._networks, 1, len(self._pairs))
+
     def _need_finished(self) -> None:
         if not self._is_finished:
             raise TrainingError("the training is not finished; call fit() first")
@@ -112,6 +125,7 @@ class Engine:
         self._plan = [(phase, epoch) for phase in self._method.phases() for epoch in range(phase.epochs)]
         self._done = 0
         self._steps = [0] * self.config.networks
+        self._dynamics = Dynamics(self.config.networks, len(self._pairs))
         saved = None
         if self._folder is not None:
             saved = checkpoint.load_newest(self._folder, config_hash(self.config), len(self._pairs))
@@ -127,6 +141,7 @@ class Engine:
         if saved is not None:
             self._done, self._steps = saved["done"], saved["steps"]
             self._method.load_state(saved["method"])
+            self._dynamics.load_state(saved["dynamics"])
             self._order.set_state(saved["order"])
 
     def _save(self) -> None:
@@ -138,6 +153,7 @@ class Engine:
             "done": self._done,
             "steps": self._steps,
             "method": self._method.state(),
+            "dynamics": self._dynamics.state(),
             "order": self._order.get_state(),
             **self._networks.state(),
         }
@@ -198,11 +214,15 @@ class Engine:
         """Both networks are judged on the same batches, so that only they differ."""
 
         def look(network: int, judge: Judge) -> Tensor:
+            return self._dynamics.watched(network, judge, lambda watched: drawn(network, watched))
+
+        def drawn(network: int, judge: Judge) -> Tensor:
             generator = torch.Generator().manual_seed(seed)
             seen = [self._networks.look(network, judge, self._batch_size, generator, self._poll) for _ in range(draws)]
             return torch.stack(seen).mean(dim=0)
 
         self._method.survey(phase, look)
+        self._dynamics.end_survey()
 
     def _close(self) -> None:
         """The last survey is what is exported: the mean over several draws of batches."""

@@ -156,6 +156,17 @@ class Networks:
                         total[start : start + block.shape[0], at : at + block.shape[1]] += block
         return (total / len(self._networks)).numpy()
 
+    @property
+    def gives_vectors(self) -> bool:
+        return self._networks[0].gives_vectors
+
+    def vectors(self, side: int, rows: Tensor) -> Tensor:
+        """(n, D) vectors of the images (side 0) or captions (1) of these pairs, the networks side by side."""
+        with torch.inference_mode():
+            items = self._sides[side][rows]
+            name = ("encode_images", "encode_captions")[side]
+            return torch.cat([getattr(network.eval(), name)(items)[0].float() for network in self._networks], 1).cpu()
+
     def state(self) -> dict[str, Any]:
         return {
             "networks": [network.state_dict() for network in self._networks],
@@ -202,6 +213,21 @@ class Networks:
         """bfloat16 where a GPU gains by it; a CPU without such instructions would be a hundred times slower."""
         is_mixed = self._device.type == "cuda" and torch.cuda.is_bf16_supported()
         return torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_mixed)
+
+
+class Learned:
+    """One side of the collection as the networks see it, computed when asked for: an array to index."""
+
+    def __init__(self, networks: Networks, side: int, count: int) -> None:
+        self._networks = networks
+        self._side = side
+        self.shape = (count, networks.vectors(side, torch.zeros(1, dtype=torch.int64)).shape[1])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        return self._networks.vectors(self._side, torch.from_numpy(rows)).numpy()
 
 
 def _fit_readers(config: RunConfig, sources: tuple[Any, Any], vocabulary: Vocabulary | None) -> list[Reader]:

@@ -53,6 +53,22 @@ class Placed:
         return taken
 
 
+class PlacedTexts(Sequence[str]):
+    """The same for texts."""
+
+    def __init__(self, texts: Sequence[str], places: npt.NDArray[np.int64]) -> None:
+        self._texts = texts
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, slice):
+            return [self._texts[int(place)] for place in self._places[row]]
+        return self._texts[int(self._places[row])]
+
+
 def gather(features: Any, rows: npt.NDArray[np.int64]) -> Tensor:
     """The named rows as a float32 tensor of their own, whatever the store holds."""
     values = torch.from_numpy(np.array(features[rows], dtype=np.float32))

@@ -85,6 +85,11 @@ class Scores:
     uncertainty: Floats | None = None  # (N,) in [0, 1], high is uncertain; DECL
     label_confidence: Floats | None = None  # (N,) in [0, 1] that the given category is right; MRL
     predicted_label: npt.NDArray[np.int64] | None = None  # (N,) category; MRL
+    # What is known where probes were learned too (model/trust.py).
+    weight: Floats | None = None  # (N,) for a training on these pairs, 1 on average over the clean
+    neighbour_agreement: Floats | None = None  # (N,) cosine
+    clip_similarity: Floats | None = None  # (N,) cosine of the encoder's own vectors, centred; joint encoders
+    loss: Floats | None = None  # (N,) what was divided
 
 
 def grown(epochs: int, growth: float, count: int) -> int:
@@ -173,6 +178,7 @@ def divided_scores(
         is_clean=both > CLEAN_ABOVE,
         noise_rate=float(1 - both.mean(dtype=np.float64)),
         threshold=CLEAN_ABOVE,
+        loss=torch.stack(list(losses)).mean(dim=0).numpy().astype(np.float32),
     )
 
 
