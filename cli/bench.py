@@ -65,6 +65,36 @@ def detection(
 
 
 @app.command()
+def trust(
+    data: Data,
+    methods: Methods = "auto",
+    noise: Noise = "0,0.2,0.4,0.6,0.8",
+    hard_noise: Annotated[str, typer.Option(help="The same for hard mismatches; empty for none.")] = "0.4",
+    seeds: Seeds = "0,1,2,3,4",
+    quick: Quick = False,
+    settings: Options = None,
+    out: Out = None,
+    jobs: Jobs = 1,
+    device: Device = "cpu",
+    as_json: JsonFlag = False,
+) -> None:
+    """How far scores can be trusted: detection, automatic cut, calibration and noise rate of whole runs.
+
+    `auto` is a run as the service makes it, with the training's plain mixture and the neighbours' word beside it; other
+    methods are measured as `bench detection` does. Means have 95 % intervals over the seeds."""
+    from benchmarks.protocol.cells import DETECTION_KEYS
+    from benchmarks.protocol.plan import Asked, plan_trust
+    from benchmarks.protocol.tables import TRUST_COLUMNS, markdown, rows, with_peers
+
+    with _wrong_use():
+        asked = Asked("head", seeds, run_options(None, None, settings), quick)
+        results = _run(plan_trust(methods, noise, hard_noise, asked), data, out, jobs, device, False)
+    shown = with_peers(results)
+    table = markdown(shown, ("method", "pairs", "noise", "hard"), TRUST_COLUMNS, interval=True)
+    _end(results, rows(shown, (*DETECTION_KEYS, "f1_lost", "noise_error", "flagged")), table, as_json)
+
+
+@app.command()
 def retrieval(
     data: Data,
     methods: Methods = "all",

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, cast
 
+from model.options.auto import AutoConfig
 from model.options.backbones import (
     BackboneConfig,
     GatedConfig,
@@ -36,6 +37,7 @@ MIN_PAIRS = 64
 Config = TypeVar("Config")
 
 METHOD_CONFIGS: dict[str, type[MethodConfig]] = {
+    "auto": AutoConfig,
     "crcl": CRCLConfig,
     "ncr": NCRConfig,
     "lnc": LNCConfig,
@@ -67,7 +69,7 @@ class RunConfig:
     measured to do harm.)
     """
 
-    method: str = option("crcl", "How the networks learn from noisy pairs.", choices=tuple(METHOD_CONFIGS))
+    method: str = option("auto", "How the networks learn from noisy pairs.", choices=tuple(METHOD_CONFIGS))
     backbone: str = option("head", "Which network compares image and caption.", choices=tuple(BACKBONE_CONFIGS))
     encoder: str = option(
         AUTO_ENCODER,
@@ -96,7 +98,7 @@ class RunConfig:
     )
     score_draws: int = option(4, "Batch draws that exported values are averaged over.", (1, 1000))
     method_options: MethodConfig = field(
-        default_factory=CRCLConfig, metadata={"help": "Options of the method; unknown ones are refused."}
+        default_factory=AutoConfig, metadata={"help": "Options of the method; unknown ones are refused."}
     )
     backbone_options: BackboneConfig = field(
         default_factory=HeadConfig, metadata={"help": "Options of the backbone; unknown ones are refused."}
@@ -126,7 +128,7 @@ def parse_run_config(options: Mapping[str, object]) -> RunConfig:
         raise ConfigError("options", "must be an object")
     given = dict(options)
     for name, choices in (("method", METHOD_CONFIGS), ("backbone", BACKBONE_CONFIGS)):
-        chosen = given.get(name, "crcl" if name == "method" else "head")
+        chosen = given.get(name, "auto" if name == "method" else "head")
         if not isinstance(chosen, str) or chosen not in choices:
             raise ConfigError(name, f"must be one of {', '.join(choices)}")
         given[f"{name}_options"] = _parse(choices[chosen], given.get(f"{name}_options", {}), f"{name}_options")

@@ -21,6 +21,7 @@ from model.methods import METHODS
 from model.networks import Learned, Networks
 from model.pairs import Pairs
 from model.parallel import Fleet
+from model.recipe import resolve
 from model.schedule import rate_share
 from model.training import Batch, Judge, Method, Phase, Scores, Step
 from model.words import Vocabulary
@@ -63,13 +64,13 @@ class Engine:
     ) -> None:
         if len(pairs) < MIN_PAIRS:
             raise TrainingError(f"{len(pairs)} pairs are too few to learn from; at least {MIN_PAIRS} are needed")
-        self.config = config
+        self.config, self.reasons = resolve(config, len(pairs), is_joint=pairs.is_joint)
         self._pairs = pairs
         self._folder = folder
         self._device = torch.device(device)
         self._on_progress = on_progress or (lambda progress: None)
         self._should_stop = should_stop or (lambda: False)
-        self._batch_size = min(config.batch_size, len(pairs))
+        self._batch_size = min(self.config.batch_size, len(pairs))
         self._is_compiled = is_compiled
         self._vocabulary = vocabulary
         self._fleet = Fleet()
@@ -178,9 +179,15 @@ class Engine:
 
     def _learner(self, phase: Phase, k: int) -> tuple[int, dict[str, Iterator[Tensor]]]:
         """How many steps network k takes in this epoch, and the batches of every subset that is not empty."""
-        subsets = {name: rows for name, rows in self._method.subsets(phase, k).items() if len(rows) > 0}
+        chosen = {name: self._usable(rows) for name, rows in self._method.subsets(phase, k).items()}
+        subsets = {name: rows for name, rows in chosen.items() if len(rows) > 0}
         first = next(iter(subsets.values()))
         return max(1, len(first) // self._batch_size), {name: self._stream(rows) for name, rows in subsets.items()}
+
+    def _usable(self, rows: Tensor) -> Tensor:
+        """Nothing is learned from what a person called a mismatch."""
+        anchors = self._pairs.anchors
+        return rows if anchors is None else rows[torch.from_numpy(anchors[rows.numpy()] >= 0)]
 
     def _stream(self, rows: Tensor) -> Iterator[Tensor]:
         """Whole batches of a subset without end, newly shuffled every time round; a short rest is left out."""

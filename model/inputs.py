@@ -59,6 +59,13 @@ class FeatureReader:
         spread = values.flip(0)[:kept].clamp(min=0).mean().sqrt()
         return cls(mean.float(), (basis / spread.clamp(min=1e-6)).float(), is_pooled)
 
+    @classmethod
+    def fit_scale(cls, features: Any) -> "FeatureReader":
+        """Pooled features that are only centred and scaled: for both sides of a joint encoder, whose cosine is kept."""
+        reader = cls.fit(features, is_pooled=True, components=2)
+        size = len(reader.mean)
+        return cls(reader.mean, torch.eye(size) * size**0.5, is_pooled=True)
+
     @property
     def width(self) -> int:
         return self.basis.shape[1] if self.basis.ndim else len(self.mean)

@@ -14,7 +14,7 @@ from model.backbones.registry import BACKBONES
 from model.config import RunConfig
 from model.errors import TrainingError
 from model.inputs import FeatureReader, Reader, Side, WordReader, load_reader
-from model.options.backbones import WordsConfig
+from model.options.backbones import HeadConfig, WordsConfig
 from model.pairs import Identity, Pairs
 from model.parallel import Fleet
 from model.training import Batch, Judge
@@ -232,6 +232,11 @@ class Learned:
 
 def _fit_readers(config: RunConfig, sources: tuple[Any, Any], vocabulary: Vocabulary | None) -> list[Reader]:
     options = config.backbone_options
+    if isinstance(options, HeadConfig) and options.start == "identity":
+        readers: list[Reader] = [FeatureReader.fit_scale(source) for source in sources]
+        if readers[0].width != readers[1].width:
+            raise TrainingError("an identity start needs image and caption features of one size")
+        return readers
     images = FeatureReader.fit(sources[0], is_pooled=not options.reads_regions, components=options.input_size)
     if not isinstance(options, WordsConfig):
         return [images, FeatureReader.fit(sources[1], is_pooled=True, components=options.input_size)]

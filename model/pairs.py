@@ -24,9 +24,10 @@ class Pairs:
     texts: Sequence[str] | None = None  # the captions themselves, for backbones that read words
     labels: npt.NDArray[np.int64] | None = None  # (N,) category of each pair, from 0; for MRL
     anchors: npt.NDArray[np.int8] | None = None  # (N,) what people said: 1 match, -1 mismatch, 0 nothing
+    is_joint: bool = False  # one encoder made both sides in one space, so that their cosine means something
 
     def __post_init__(self) -> None:
-        parts = {name: value for name, value in vars(self).items() if value is not None}
+        parts = {name: value for name, value in vars(self).items() if value is not None and name != "is_joint"}
         if len({len(value) for value in parts.values()}) != 1:
             raise ValueError(f"{', '.join(parts)} must have the same length")
 

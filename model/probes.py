@@ -5,6 +5,7 @@ score tells what an unknown mismatch looks like here.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,15 @@ class Probes:
 
     def __len__(self) -> int:
         return len(self.kinds)
+
+    def save(self, path: Path) -> None:
+        with path.open("wb") as file:
+            np.savez(file, images=self.images, captions=self.captions, kinds=self.kinds)
+
+    @classmethod
+    def load(cls, path: Path) -> "Probes":
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(arrays["images"], arrays["captions"], arrays["kinds"])
 
 
 def make_probes(pairs: Pairs, share: float, seed: int) -> Probes:
@@ -73,6 +83,7 @@ def with_probes(pairs: Pairs, probes: Probes) -> Pairs:
         # The given category describes the image in some collections and the caption in others; MRL learns it of both.
         None if pairs.labels is None else pairs.labels[images],
         None if anchors is None else np.concatenate([anchors, np.zeros(len(probes), np.int8)]),
+        pairs.is_joint,
     )
 
 

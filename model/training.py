@@ -90,6 +90,7 @@ class Scores:
     neighbour_agreement: Floats | None = None  # (N,) cosine
     clip_similarity: Floats | None = None  # (N,) cosine of the encoder's own vectors, centred; joint encoders
     loss: Floats | None = None  # (N,) what was divided
+    noisy_mean: float | None = None  # the loss of a mismatch, where the method knows it
 
 
 def grown(epochs: int, growth: float, count: int) -> int:
@@ -129,6 +130,13 @@ class Method(ABC):
     def parameters(self, network: int) -> list[nn.Parameter]:
         """What the method itself learns with the network (MRL's centres); attributes, so they are checkpointed."""
         return []
+
+    def settled(self, labels: Tensor) -> Tensor:
+        """Labels (N,) with those that people gave in their place."""
+        if self.pairs.anchors is None:
+            return labels
+        anchors = torch.from_numpy(self.pairs.anchors)
+        return torch.where(anchors == 0, labels, (anchors > 0).to(labels.dtype))
 
     def divide(self, losses: Tensor) -> Tensor:
         """Clean confidence of every pair by a mixture over these losses: LNC Eq. 1 and 3."""
@@ -175,10 +183,11 @@ def divided_scores(
         confidence_b=each[-1],
         rectified_correspondence=labels.clamp(0, 1).numpy().astype(np.float32),
         similarity=similarity,
-        is_clean=both > CLEAN_ABOVE,
+        is_clean=both >= CLEAN_ABOVE,
         noise_rate=float(1 - both.mean(dtype=np.float64)),
         threshold=CLEAN_ABOVE,
         loss=torch.stack(list(losses)).mean(dim=0).numpy().astype(np.float32),
+        noisy_mean=noisy_mean,
     )
 
 

@@ -16,6 +16,7 @@ from model.calibration import Calibration, calibrate
 from model.dynamics import Dynamics
 from model.engine import Engine
 from model.fusion import cross_fitted, fit, sampled, standardised
+from model.joint import joint_similarity
 from model.kinds import kind_weights
 from model.pairs import Pairs
 from model.probes import KIND_NAMES, NEAR, Probes
@@ -34,6 +35,11 @@ class ProbeScores:
 
     kinds: npt.NDArray[np.int8]
     clean_confidence: npt.NDArray[np.float32]
+    loss: npt.NDArray[np.float32] | None
+
+    @property
+    def names(self) -> npt.NDArray[np.str_]:
+        return np.array(KIND_NAMES)[self.kinds]
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,9 @@ def judge(
     base = engine.scores()
     is_probe = np.arange(len(pairs)) >= count
     own = columns(base, engine.dynamics())
+    joint = joint_similarity(pairs) if pairs.is_joint else None
+    if joint is not None:
+        own["encoder similarity"] = joint
     neighbours = Agreement(
         pairs, count, _sources(count, probes), engine.vectors(), lambda part: on_progress(0.7 * part)
     )
@@ -93,8 +102,11 @@ def judge(
     calibration = calibrate(score[:count], score[count:], counted[count:], seed)
     confidence = calibration.confidence(score).astype(np.float32)
     scores = _published(base, confidence, said.mean(axis=1), calibration, anchors, count)
+    if joint is not None:
+        scores = replace(scores, clip_similarity=joint[:count].astype(np.float32))
+    known = ProbeScores(probes.kinds, confidence[count:], None if base.loss is None else base.loss[count:])
     names, mean_weights = [*own, *neighbours.names], np.mean([one.weights for one in fits], axis=0)
-    return Verdict(scores, calibration, ProbeScores(probes.kinds, confidence[count:]), names, mean_weights, weights)
+    return Verdict(scores, calibration, known, names, mean_weights, weights)
 
 
 def columns(scores: Scores, dynamics: Dynamics) -> dict[str, Floats]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.protocol.flickr8k import Flickr8k
+from benchmarks.protocol.trusted import own_figures, trusted
 from model import metrics
 from model.config import ConfigError, RunConfig, config_hash, parse_run_config
 from model.engine import Engine, TrainingError
@@ -27,6 +28,7 @@ RETRIEVAL_KEYS = (
 )
 # What a method cannot do without on this data: it has no categories, so MRL makes its own.
 NEEDED_OPTIONS: dict[str, dict[str, object]] = {"mrl": {"clusters": 64}}
+AUTO = "auto"
 _CHOSEN_ELSEWHERE = ("method", "backbone", "seed")
 
 Result = dict[str, Any]
@@ -38,6 +40,11 @@ class Cell:
     noise: float
     is_hard: bool = False
     is_quick: bool = False
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it is a whole run, with probes, fusion and calibration."""
+        return self.config.method == AUTO
 
     @property
     def name(self) -> str:
@@ -92,15 +99,21 @@ def measure(
         is_quick=cell.is_quick,
         with_regions=backbone.reads_regions,
     )
-    engine = Engine(pairs, cell.config, device=device, on_progress=lambda progress: on_progress(progress.fraction))
     began = time.perf_counter()
+    peers: dict[str, Scores] = {}
     try:
-        engine.fit()
+        if cell.is_trusted:
+            engine, scores, peers = trusted(pairs, cell.config, device, on_progress)
+        else:
+            engine = Engine(pairs, cell.config, device=device, on_progress=lambda seen: on_progress(seen.fraction))
+            engine.fit()
+            scores = engine.scores()
     except TrainingError as error:
         return {**cell.identity(data), "error": str(error), "seconds": round(time.perf_counter() - began, 2)}
-    scores = engine.scores()
     result = {**cell.identity(data), "seconds": round(time.perf_counter() - began, 2)}
     result |= _detection(scores, is_mismatch)
+    if peers:
+        result["peers"] = [{"method": name, **_detection(peer, is_mismatch)} for name, peer in peers.items()]
     if with_retrieval:
         unseen = data.unseen(with_regions=backbone.reads_regions, with_words=backbone.reads_words)
         similarity = engine.similarities(unseen.images, unseen.captions)
@@ -122,6 +135,7 @@ def _detection(scores: Scores, is_mismatch: npt.NDArray[np.bool_]) -> Result:
             "ece": metrics.expected_calibration_error(confidence, is_mismatch),
             "noise_rate_true": float(is_mismatch.mean()),
             "noise_rate_estimate": scores.noise_rate,
+            **own_figures(scores, is_mismatch),
         }
     )
 

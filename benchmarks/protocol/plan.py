@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.protocol.ablation import TABLES
-from benchmarks.protocol.cells import Cell, make_config
+from benchmarks.protocol.cells import AUTO, Cell, make_config
 from model.backbones.registry import BACKBONES
 from model.config import ConfigError, RunConfig
 from model.methods import METHODS
@@ -59,6 +59,17 @@ def plan_methods(methods: str, noise: str, asked: Asked, *, is_hard: bool = Fals
     return plan
 
 
+def plan_trust(methods: str, noise: str, hard_noise: str, asked: Asked) -> Plan:
+    """The same with random and with hard mismatches, each at its own rates; an empty text is none of them."""
+    plan = Plan()
+    for rates, is_hard in ((noise, False), (hard_noise, True)):
+        if rates:
+            part = plan_methods(methods, rates, asked, is_hard=is_hard)
+            plan.cells += part.cells
+            plan.left_out += part.left_out
+    return plan
+
+
 def plan_ablation(tables: str, noise: str | None, asked: Asked) -> Plan:
     """The variants of the tables x backbones x noise x seeds; without `noise` each table has its paper's."""
     plan = Plan()
@@ -89,6 +100,7 @@ def _names(text: str, known: Iterable[str], option: str) -> list[str]:
     choices = list(known)
     if text == "all":
         return choices
+    choices += [AUTO] if known is METHODS else []
     names = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         if name not in choices:

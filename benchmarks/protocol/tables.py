@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from statistics import mean, stdev
 
+from scipy.stats import t as student
+
 from benchmarks.protocol.ablation import TABLES
 from benchmarks.protocol.cells import Result
 
@@ -29,6 +31,14 @@ RETRIEVAL_COLUMNS = {
     "rsum": ("rSum", 1),
     "seconds": ("seconds", 0),
 }
+TRUST_COLUMNS = {
+    **{name: DETECTION_COLUMNS[name] for name in ("auroc", "f1")},
+    "f1_lost": ("F1 lost to the best cut", 4),
+    "ece": ("ECE", 3),
+    "noise_error": ("error of the noise rate", 3),
+    "flagged": ("flagged", 3),
+    "seconds": ("seconds", 0),
+}
 ABLATION_COLUMNS = {
     **{name: column for name, column in RETRIEVAL_COLUMNS.items() if name != "seconds"},
     "auroc": ("AUROC", 4),
@@ -46,15 +56,33 @@ def rows(results: Iterable[Result], keys: Sequence[str]) -> list[Result]:
     return [{key: result.get(key) for key in keys} for result in results]
 
 
-def markdown(results: Sequence[Result], by: Sequence[str], columns: Columns) -> str:
-    """One line for all seeds that share the values of `by`; one cell that failed makes its means those of the rest."""
+def with_peers(results: Iterable[Result]) -> list[Result]:
+    """Every result followed by those it is compared with, which are of the same cell."""
+    found = []
+    for result in results:
+        shared = {
+            key: result[key]
+            for key in ("backbone", "pairs", "noise", "hard", "seed", "noise_rate_true")
+            if key in result
+        }
+        found += [result, *(shared | peer for peer in result.get("peers", ()))]
+    return found
+
+
+def markdown(results: Sequence[Result], by: Sequence[str], columns: Columns, *, interval: bool = False) -> str:
+    """One line for all seeds that share the values of `by`; one cell that failed makes its means those of the rest.
+
+    Behind a mean stands the standard deviation over the seeds, or with `interval` the half width of its 95 % interval.
+    """
     groups: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         groups.setdefault(tuple(result[key] for key in by), []).append(result)
     headings = [*by, "seeds", *(heading for heading, _ in columns.values())]
     lines = [_line(headings), _line(["---"] * len(by) + ["---:"] * (len(columns) + 1))]
     for values, group in groups.items():
-        numbers = [_number([result.get(key) for result in group], digits) for key, (_, digits) in columns.items()]
+        numbers = [
+            _number([result.get(key) for result in group], digits, interval) for key, (_, digits) in columns.items()
+        ]
         failed = sum("error" in result for result in group)
         seeds = f"{len(group)}, {failed} failed" if failed else str(len(group))
         lines.append(_line([*map(_text, values), seeds, *numbers]))
@@ -71,12 +99,16 @@ def ablation_markdown(results: Sequence[Result]) -> str:
     return "\n\n".join(parts)
 
 
-def _number(values: Sequence[float | None], digits: int) -> str:
+def _number(values: Sequence[float | None], digits: int, interval: bool) -> str:
     there = [value for value in values if value is not None]
     if not there:
         return "-"
-    spread = f" ±{stdev(there):.{digits}f}" if len(there) > 1 else ""
-    return f"{mean(there):.{digits}f}{spread}"
+    if len(there) == 1:
+        return f"{there[0]:.{digits}f}"
+    spread = stdev(there)
+    if interval:
+        spread *= float(student.ppf(0.975, len(there) - 1)) / len(there) ** 0.5
+    return f"{mean(there):.{digits}f} ±{spread:.{digits}f}"
 
 
 def _text(value: object) -> str:

@@ -42,7 +42,7 @@ class CRCL(Method):
             # prediction is that of the whole previous epoch in evaluation mode, as the equation has it; the
             # released code takes each batch's own under dropout.
             beta = self.options.momentum if self.updates > 0 else 0.0
-            self.labels[taught] = beta * self.labels[taught] + (1 - beta) * probability
+            self.labels[taught] = self.settled(beta * self.labels[taught] + (1 - beta) * probability)
         self.updates += 1
 
     def loss(self, step: Step) -> Tensor:

@@ -36,7 +36,7 @@ class DECL(Method):
         beta = self.options.momentum if self.surveys > 0 else 0.0
         for k in range(self.networks):
             label, share, self.uncertainties[k], self.similarities[k] = look(k, self._judge).unbind(dim=1)
-            self.labels[self.other(k)] = label
+            self.labels[self.other(k)] = self.settled(label)
             self.shares[k] = beta * self.shares[k] + (1 - beta) * share
         self.surveys += 1
 

@@ -85,7 +85,7 @@ class MRL(Method):
             confidence_b=each[-1],
             rectified_correspondence=fit,
             similarity=self.similarities.mean(dim=0).clamp(-1, 1).numpy(),
-            is_clean=fit > CLEAN_ABOVE,
+            is_clean=fit >= CLEAN_ABOVE,
             noise_rate=float(1 - fit.mean(dtype="float64")),
             threshold=CLEAN_ABOVE,
             label_confidence=fit,

@@ -43,7 +43,7 @@ class NCR(Method):
         for k in range(self.networks):
             seen = look(k, self._judge).unbind(dim=1)
             self.losses[k], self.predictions[k], self.similarities[k], self.scored[k] = seen
-            self.confidences[self.other(k)] = self.divide(self.losses[k])
+            self.confidences[self.other(k)] = self.settled(self.divide(self.losses[k]))
         self.labels = self.rectified()
 
     def rectified(self) -> Tensor:

@@ -34,10 +34,16 @@ class HeadConfig(BackboneConfig):
 
     hidden_size: int = option(512, "Units of the hidden layer of each projection.", (2, 8192))
     output_size: int = option(256, "Size of the common space.", (2, 8192))
+    start: str = option(
+        "random",
+        "With identity the projections start as the features themselves, for encoders whose images and captions share "
+        "one space; input_size and output_size are then the encoder's.",
+        choices=("random", "identity"),
+    )
 
     @property
     def vector_size(self) -> int:
-        """Size of the vectors it gives."""
+        """Size of the vectors it gives; with an identity start that is the encoder's."""
         return self.output_size
 
 

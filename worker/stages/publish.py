@@ -16,7 +16,8 @@ from service.db.states import JobState
 from service.db.tables import Collection, Pair, Run, Score
 from worker.stages.context import StageContext, lift_time_limit
 from worker.stages.frozen import load_label_names
-from worker.stages.score import load_scores
+from worker.stages.report import build_report
+from worker.stages.score import load_report, load_scores
 
 # PostgreSQL's binary COPY: a header, then for each row the number of fields and each field behind its length.
 COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
@@ -37,7 +38,7 @@ def run(context: StageContext) -> None:
         written = session.scalar(select(func.count()).select_from(Score).where(Score.run_id == context.run_id))
         if written != len(rows):
             raise RuntimeError(f"{written} scores were written where {len(rows)} were expected")
-        _publish(session, context.run_id, rows, scores)
+        _publish(session, context, rows, scores)
 
 
 def binary_rows(
@@ -101,8 +102,10 @@ def _copy(context: StageContext, session: Session, rows: npt.NDArray[np.int64], 
         copy.write(COPY_TRAILER)
 
 
-def _publish(session: Session, run_id: UUID, rows: npt.NDArray[np.int64], scores: Scores) -> None:
-    run = session.get_one(Run, run_id)
+def _publish(session: Session, context: StageContext, rows: npt.NDArray[np.int64], scores: Scores) -> None:
+    run = session.get_one(Run, context.run_id)
+    known = load_report(context.storage.run(context.run_id))
+    calibration = known["calibration"]
     accepted = session.get_one(Collection, run.collection_id).accepted
     clean = int(scores.is_clean.sum())
     truth = _against_truth(session, run.collection_id, rows, scores)
@@ -113,9 +116,32 @@ def _publish(session: Session, run_id: UUID, rows: npt.NDArray[np.int64], scores
         "unscored": accepted - len(scores.is_clean),
         "noise_estimate": round(float(scores.noise_rate), 4),
         "threshold": float(scores.threshold),
+        **({} if calibration is None else _calibrated(calibration)),
         **({} if truth is None else {"truth": truth}),
     }
+    session.flush()
+    run.report = build_report(
+        session, run.id, run.collection_id, calibration, known["described"], known["recipe"] | _settings(run)
+    )
     run.state, run.finished_at = JobState.SUCCEEDED, func.now()
+
+
+def _calibrated(calibration: dict[str, Any]) -> dict[str, Any]:
+    """The noise rate with its interval, and what to expect of the automatic cut."""
+    rate = calibration["noise_rate"]
+    cut = min(calibration["curve"], key=lambda row: abs(row["cut"] - calibration["threshold"]))
+    return {
+        "noise_low": round(rate["low"], 4),
+        "noise_high": round(rate["high"], 4),
+        "has_evidence": calibration["has_evidence"],
+        "expected_precision": None if cut["precision"] is None else round(cut["precision"], 4),
+        "expected_recall": None if cut["recall"] is None else round(cut["recall"], 4),
+    }
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    """What was asked for, beside what it came to."""
+    return {"asked": {"method": run.config["method"], "encoder": run.config["encoder"]}}
 
 
 def _against_truth(

@@ -1,5 +1,6 @@
-"""Trained networks -> one set of scores, kept as a file until it is published."""
+"""Trained networks -> one set of scores and what a report shows of them, kept as files until they are published."""
 
+import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -7,24 +8,62 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from model.engine import Scores
+from model.config import run_config_to_dict
+from model.engine import Engine, Scores
+from model.report import describe
+from model.trust import Verdict, judge
 from service.storage import written_whole
 from worker.stages.context import StageContext
-from worker.stages.train import load_pairs, make_engine
+from worker.stages.train import load_learned, make_engine
 
 SCORES_FILE = "scores.npz"
+REPORT_FILE = "report.json"  # what is known without the database
+STEPS = 1_000
 
 
 def run(context: StageContext) -> None:
     folder = context.storage.run(context.run_id)
-    rows, pairs = load_pairs(context)
+    rows, pairs, probes = load_learned(context)
     engine = make_engine(context, pairs)
     engine.fit()  # finished in the stage before: loads the last checkpoint
-    scores = engine.scores()
+    verdict, scores = None, engine.scores()
+    if len(probes):
+
+        def show(fraction: float) -> None:
+            context.lease.check()
+            context.lease.progress(round(fraction * STEPS), STEPS, "comparing with neighbours and known mismatches")
+
+        verdict = judge(engine, pairs, probes, show)
+        scores = verdict.scores
     save_scores(folder, rows, scores)
-    context.lease.progress(len(rows), len(rows))
+    save_report(folder, engine, scores, verdict)
+    context.lease.progress(STEPS, STEPS)
     with context.lease.completing():
         pass
+
+
+def save_report(folder: Path, engine: Engine, scores: Scores, verdict: Verdict | None) -> None:
+    known = verdict.probes if verdict else None
+    shown = describe(
+        scores.loss,
+        scores.clean_confidence,
+        scores.confidence_a,
+        scores.confidence_b,
+        scores.is_clean,
+        known.loss if known else None,
+        known.clean_confidence if known else None,
+        known.names if known else None,
+        engine.config.division,
+        scores.noisy_mean,
+    )
+    recipe = {"why": engine.reasons, **run_config_to_dict(engine.config)}
+    report = {"calibration": verdict.to_dict() if verdict else None, "described": shown, "recipe": recipe}
+    with written_whole(folder / REPORT_FILE) as file:
+        file.write(json.dumps(report, allow_nan=False).encode())
+
+
+def load_report(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / REPORT_FILE).read_bytes()))
 
 
 def save_scores(folder: Path, rows: npt.NDArray[np.int64], scores: Scores) -> None:

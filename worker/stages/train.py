@@ -7,11 +7,15 @@ import torch
 from model.config import MIN_PAIRS
 from model.engine import Engine, Progress, Stopped, TrainingError
 from model.pairs import Pairs
+from model.probes import Probes, make_probes, with_probes
+from service.db.fit import brings_features, chosen_encoder
 from worker import lease
 from worker.stages.context import StageContext, StageFailed
 from worker.stages.frozen import PAIRS_FILE, freeze_pairs, load_frozen
 from worker.stages.run_features import open_features
 
+PROBES_FILE = "probes.npz"
+JOINT_FORMATS = ("clip-retrieval", "datacomp")  # features of CLIP, both sides
 STEPS = 1_000  # progress is shown in thousandths
 
 
@@ -22,14 +26,23 @@ def run(context: StageContext) -> None:
     _, pairs = load_pairs(context)
     if len(pairs.image_ids) < MIN_PAIRS:
         raise _too_few(len(pairs.image_ids))
+    probes = make_probes(pairs, context.run_config().probe_share, context.run_config().seed)
+    probes.save(folder / PROBES_FILE)
     try:
-        make_engine(context, pairs).fit()
+        make_engine(context, with_probes(pairs, probes)).fit()
     except Stopped:
         raise lease.Stopped(context.lease.stop_cause) from None
     except TrainingError as error:
         raise StageFailed("training_failed", "Training did not succeed", str(error)) from error
     with context.lease.completing():
         pass
+
+
+def load_learned(context: StageContext) -> tuple[npt.NDArray[np.int64], Pairs, Probes]:
+    """Rows of the collection's pairs; what the networks learned from, which is these and behind them the probes."""
+    rows, pairs = load_pairs(context)
+    probes = Probes.load(context.storage.run(context.run_id) / PROBES_FILE)
+    return rows, with_probes(pairs, probes), probes
 
 
 def make_engine(context: StageContext, pairs: Pairs) -> Engine:
@@ -63,8 +76,17 @@ def load_pairs(context: StageContext) -> tuple[npt.NDArray[np.int64], Pairs]:
         frozen.texts,
         frozen.labels,
         frozen.anchors,
+        is_joint=_is_joint(context),
     )
     return frozen.rows, pairs
+
+
+def _is_joint(context: StageContext) -> bool:
+    """Whether one encoder made both sides in one space."""
+    collection, config = context.collection(), context.run_config()
+    if brings_features(collection):
+        return (collection.format or {}).get("format") in JOINT_FORMATS
+    return chosen_encoder(collection, config).startswith("open_clip:") and not config.regions
 
 
 def _content_ids(keys: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:

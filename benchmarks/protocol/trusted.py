@@ -1,0 +1,77 @@
+"""One cell of `bench trust`: a whole run with probes, judged beside the plain scores that the same training gives."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from model import metrics
+from model.agreement import Agreement
+from model.config import RunConfig
+from model.division import fit
+from model.engine import Engine
+from model.pairs import Pairs
+from model.probes import make_probes, with_probes
+from model.training import CLEAN_ABOVE, Scores
+from model.trust import judge
+
+MIXTURE, NEIGHBOURS = "plain mixture at 0.5", "neighbours alone"
+# Of a cell's progress, training; the rest is judging.
+_TRAINING = 0.85
+
+
+def trusted(
+    pairs: Pairs, config: RunConfig, device: str, on_progress: Callable[[float], None]
+) -> tuple[Engine, Scores, dict[str, Scores]]:
+    """The trained engine, the calibrated scores, and by name the scores to compare with."""
+    probes = make_probes(pairs, config.probe_share, config.seed)
+    both = with_probes(pairs, probes)
+    show = lambda progress: on_progress(_TRAINING * progress.fraction)  # noqa: E731
+    engine = Engine(both, config, device=device, on_progress=show)
+    engine.fit()
+    scores = judge(engine, both, probes, lambda part: on_progress(_TRAINING + (1 - _TRAINING) * part)).scores
+    return engine, scores, {MIXTURE: _first(engine.scores(), len(pairs)), NEIGHBOURS: neighbour_scores(pairs)}
+
+
+def neighbour_scores(pairs: Pairs) -> Scores:
+    """What the neighbours in the encoder's own spaces say, everybody trusted: no training at all."""
+    count = len(pairs)
+    rows = np.arange(count)
+    asked = Agreement(pairs, count, lambda some: (rows[some], rows[some])).asked(np.ones(count, np.float32))
+    spread = np.maximum(asked.std(axis=0), 1e-9)
+    value = ((asked - asked.mean(axis=0)) / spread).mean(axis=1).astype(np.float64)
+    # The usual way to a cut: a mixture of two, here over the negated score.
+    confidence = fit(-value).confidence(-value).astype(np.float32)
+    rank = np.argsort(np.argsort(value)) / count
+    ordered: npt.NDArray[np.float32] = (0.999 * confidence + 0.001 * rank).astype(np.float32)
+    return Scores(
+        clean_confidence=ordered,
+        confidence_a=ordered,
+        confidence_b=ordered,
+        rectified_correspondence=ordered,
+        similarity=value.astype(np.float32),
+        is_clean=ordered >= CLEAN_ABOVE,
+        noise_rate=float(1 - confidence.mean()),
+        threshold=CLEAN_ABOVE,
+    )
+
+
+def _first(scores: Scores, count: int) -> Scores:
+    """Without the probes behind them."""
+    taken: dict[str, Any] = {
+        name: value[:count] if isinstance(value, np.ndarray) else value for name, value in vars(scores).items()
+    }
+    taken["noise_rate"] = float(1 - taken["clean_confidence"].mean(dtype=np.float64))
+    return Scores(**taken)
+
+
+def own_figures(scores: Scores, is_mismatch: npt.NDArray[np.bool_]) -> dict[str, float]:
+    """Beyond detection: F1 lost by the automatic cut, and the error of the noise rate."""
+    cut = metrics.detection(scores.is_clean, is_mismatch)
+    lost = metrics.best_cut_f1(scores.clean_confidence, is_mismatch) - cut.f1
+    return {
+        "f1_lost": lost,
+        "noise_error": metrics.noise_rate_error(scores.noise_rate, is_mismatch),
+        "flagged": float((~scores.is_clean).mean()),
+    }

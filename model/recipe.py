@@ -1,0 +1,33 @@
+"""`auto`: which method and schedule suit a collection, and why, in words for the report."""
+
+import math
+from dataclasses import replace
+
+from model.config import RunConfig
+from model.options.auto import AutoConfig
+from model.options.backbones import HeadConfig
+from model.options.crcl import CRCLConfig
+
+# Between these sizes the dropout falls from all of the backbone's to half of it: few pairs are memorised, many are not.
+# Flickr8k, seed 10: 6,000 pairs, 80 % mismatched, AUROC .897 with half and .932 with all of it; 30,000 pairs, 40 %,
+# .992 with half and .988 with all.
+_SMALL, _LARGE = 6_000, 30_000
+_LEAST_DROPOUT = 0.5
+
+
+def resolve(config: RunConfig, count: int, *, is_joint: bool) -> tuple[RunConfig, list[str]]:
+    """The run that `auto` stands for, and the reasons; any other run as it is."""
+    if not isinstance(config.method_options, AutoConfig):
+        return config, []
+    factor = 1 - (1 - _LEAST_DROPOUT) * min(1.0, max(0.0, math.log(count / _SMALL) / math.log(_LARGE / _SMALL)))
+    method = CRCLConfig(dropout_factor=round(factor, 3))
+    why = [
+        "crcl: of all methods it held best at high noise rates and on near misses",
+        f"{factor:.2f} of the backbone's dropout for {count:,} pairs: the fewer there are, the sooner they are learned "
+        "by heart",
+    ]
+    backbone = config.backbone_options
+    if isinstance(backbone, HeadConfig) and is_joint:
+        backbone = replace(backbone, start="identity")
+        why.append("the encoder is a joint one: the networks start from its own similarity")
+    return replace(config, method="crcl", method_options=method, backbone_options=backbone), why
