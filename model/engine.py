@@ -3,8 +3,10 @@
 It knows no method by name; what is learned from which pairs is asked of the Method (model/training.py).
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,10 @@ from model.methods import METHODS
 from model.networks import Learned, Networks
 from model.pairs import Pairs
 from model.parallel import Fleet
+from model.randomness import drawing_from
 from model.recipe import resolve
 from model.schedule import rate_share
+from model.together import run_together
 from model.training import Batch, Judge, Method, Phase, Scores, Step
 from model.words import Vocabulary
 
@@ -34,6 +38,10 @@ _POLL_BATCHES = 8
 _CLOSING_SEED = 7919
 # Spread of the similarities in a batch below which a network tells nothing apart; untrained ones have about .05.
 _LEAST_SPREAD = 1e-4
+
+
+# Steps of one network in an epoch, and the batches of every subset.
+Learner = tuple[int, dict[str, Iterator[Tensor]]]
 
 
 class Stopped(Exception):
@@ -59,6 +67,7 @@ class Engine:
         device: str = "cpu",
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
+        is_concurrent: bool = False,  # networks side by side, a core for each; the outcome is the same
         is_compiled: bool = False,  # torch.compile of the encoders: worth its minute on a GPU and long trainings
         vocabulary: Vocabulary | None = None,  # of another collection; by default built from this one's captions
     ) -> None:
@@ -74,6 +83,8 @@ class Engine:
         self._is_compiled = is_compiled
         self._vocabulary = vocabulary
         self._fleet = Fleet()
+        # Several processes exchange what they have in one order, and one GPU does one thing after the other.
+        self._is_concurrent = is_concurrent and self._fleet.size == 1 and self._device.type == "cpu"
         self._batches = 0
         self._is_finished = False
 
@@ -121,7 +132,7 @@ class Engine:
 
     def _start(self) -> None:
         torch.manual_seed(self.config.seed)
-        self._order = torch.Generator().manual_seed(self.config.seed)
+        self._orders = [torch.Generator().manual_seed(self.config.seed + k) for k in range(self.config.networks)]
         self._method = METHODS[self.config.method](self.config, self._pairs)
         self._plan = [(phase, epoch) for phase in self._method.phases() for epoch in range(phase.epochs)]
         self._done = 0
@@ -143,7 +154,8 @@ class Engine:
             self._done, self._steps = saved["done"], saved["steps"]
             self._method.load_state(saved["method"])
             self._dynamics.load_state(saved["dynamics"])
-            self._order.set_state(saved["order"])
+            for order, state in zip(self._orders, saved["orders"], strict=True):
+                order.set_state(state)
 
     def _save(self) -> None:
         if self._folder is None or self._fleet.rank > 0:
@@ -155,7 +167,7 @@ class Engine:
             "steps": self._steps,
             "method": self._method.state(),
             "dynamics": self._dynamics.state(),
-            "order": self._order.get_state(),
+            "orders": [order.get_state() for order in self._orders],
             **self._networks.state(),
         }
         checkpoint.save(self._folder, self._done, state)
@@ -168,6 +180,13 @@ class Engine:
         if phase.is_surveyed:
             self._survey(phase, self.config.seed + self._done, draws=1)
         learners = [self._learner(phase, k) for k in range(self.config.networks)]
+        if self._is_concurrent and len(learners) > 1:
+            self._learn_side_by_side(phase, learners)
+        else:
+            self._learn_in_turn(phase, learners)
+        self._refuse_collapse(phase)
+
+    def _learn_in_turn(self, phase: Phase, learners: list[Learner]) -> None:
         longest = max(steps for steps, _ in learners)
         for step in range(longest):
             if step % _POLL_BATCHES == 0:
@@ -175,29 +194,45 @@ class Engine:
             for k, (steps, streams) in enumerate(learners):
                 if step < steps:
                     self._step(phase, k, {name: next(stream) for name, stream in streams.items()})
-        self._refuse_collapse(phase)
 
-    def _learner(self, phase: Phase, k: int) -> tuple[int, dict[str, Iterator[Tensor]]]:
+    def _learn_side_by_side(self, phase: Phase, learners: list[Learner]) -> None:
+        """Each network in a thread of its own. Within an epoch none knows of the other and each has its own random
+        numbers, so the outcome is that of learning in turn."""
+        longest, done = max(steps for steps, _ in learners), [0] * len(learners)
+
+        def learn(k: int, is_over: threading.Event) -> None:
+            steps, streams = learners[k]
+            while done[k] < steps and not is_over.is_set():
+                self._step(phase, k, {name: next(stream) for name, stream in streams.items()})
+                done[k] += 1
+
+        works = [partial(learn, k) for k in range(len(learners))]
+        run_together(works, lambda: self._report(phase, max(done) / longest))
+
+    def _learner(self, phase: Phase, k: int) -> Learner:
         """How many steps network k takes in this epoch, and the batches of every subset that is not empty."""
         chosen = {name: self._usable(rows) for name, rows in self._method.subsets(phase, k).items()}
         subsets = {name: rows for name, rows in chosen.items() if len(rows) > 0}
         first = next(iter(subsets.values()))
-        return max(1, len(first) // self._batch_size), {name: self._stream(rows) for name, rows in subsets.items()}
+        return max(1, len(first) // self._batch_size), {
+            name: self._stream(rows, self._orders[k]) for name, rows in subsets.items()
+        }
 
     def _usable(self, rows: Tensor) -> Tensor:
         """Nothing is learned from what a person called a mismatch."""
         anchors = self._pairs.anchors
         return rows if anchors is None else rows[torch.from_numpy(anchors[rows.numpy()] >= 0)]
 
-    def _stream(self, rows: Tensor) -> Iterator[Tensor]:
+    def _stream(self, rows: Tensor, order: torch.Generator) -> Iterator[Tensor]:
         """Whole batches of a subset without end, newly shuffled every time round; a short rest is left out."""
         size = min(self._batch_size, len(rows))
         while True:
-            shuffled = rows[torch.randperm(len(rows), generator=self._order)]
+            shuffled = rows[torch.randperm(len(rows), generator=order)]
             yield from torch.split(shuffled[: len(rows) // size * size], size)
 
     def _step(self, phase: Phase, k: int, rows: dict[str, Tensor]) -> None:
-        batches = {name: self._networks.batch(k, some) for name, some in rows.items()}
+        with drawing_from(self._networks.generators[k]):
+            batches = {name: self._networks.batch(k, some) for name, some in rows.items()}
         loss = self._method.loss(Step(phase, k, batches, self._steps[k]))
         self._steps[k] += 1
         if not torch.isfinite(loss):

@@ -21,6 +21,8 @@ from model.training import Batch, Judge
 from model.words import Vocabulary
 
 MOST_DROPOUT = 0.9
+# Keeps the random numbers of the networks apart.
+_DRAW_SEED = 15_485_863
 # Items encoded at once where there is nothing to learn.
 _ENCODE_ROWS = 1024
 
@@ -55,6 +57,9 @@ class Networks:
             self._readers = [load_reader(state) for state in saved["readers"]]
         ids = (pairs.image_ids, pairs.caption_ids)
         self._sides = [Side(*side, device) for side in zip(sources, self._readers, ids, strict=True)]
+        self.generators = [
+            torch.Generator().manual_seed(config.seed + _DRAW_SEED * (k + 1)) for k in range(config.networks)
+        ]
         self.renew()
         if saved is not None:
             self._load(saved)
@@ -172,6 +177,7 @@ class Networks:
             "networks": [network.state_dict() for network in self._networks],
             "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
             "readers": [reader.state() for reader in self._readers],
+            "generators": [generator.get_state() for generator in self.generators],
             "torch_rng": torch.get_rng_state(),
             "cuda_rng": torch.cuda.get_rng_state(self._device) if self._device.type == "cuda" else None,
         }
@@ -185,6 +191,8 @@ class Networks:
             network.load_state_dict(saved)
         for optimiser, saved in zip(self._optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
+        for generator, saved in zip(self.generators, state["generators"], strict=True):
+            generator.set_state(saved)
         torch.set_rng_state(state["torch_rng"])
         if state["cuda_rng"] is not None and self._device.type == "cuda":
             torch.cuda.set_rng_state(state["cuda_rng"], self._device)

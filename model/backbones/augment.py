@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from model.randomness import current
 from model.words import END, UNKNOWN
 
 
@@ -13,10 +14,10 @@ def drop_regions(regions: Tensor, share: float) -> Tensor:
     while training would not know what to do with them afterwards.
     """
     count = regions.shape[1]
-    dropped = min(count - 1, int(torch.rand(()) * 2 * share * (count + 1)))
+    dropped = min(count - 1, int(torch.rand((), generator=current()) * 2 * share * (count + 1)))
     if dropped <= 0:
         return regions
-    chosen = torch.rand(regions.shape[:2], device=regions.device).argsort(dim=1)[:, dropped:]
+    chosen = _uniform(regions.shape[:2], regions.device).argsort(dim=1)[:, dropped:]
     return regions[torch.arange(len(regions), device=regions.device)[:, None], chosen]
 
 
@@ -24,5 +25,10 @@ def drop_words(tokens: Tensor, share: float) -> Tensor:
     """Tokens (n, L) with this share of the words unknown; padding, start and end stay."""
     if share == 0:
         return tokens
-    is_dropped = (torch.rand(tokens.shape, device=tokens.device) < share) & (tokens > END)
+    is_dropped = (_uniform(tokens.shape, tokens.device) < share) & (tokens > END)
     return tokens.masked_fill(is_dropped, UNKNOWN)
+
+
+def _uniform(shape: torch.Size, device: torch.device) -> Tensor:
+    """Drawn on the CPU, where the generator is."""
+    return torch.rand(shape, generator=current()).to(device)

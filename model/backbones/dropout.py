@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from model.randomness import current
+
 _LEVELS = 256
 
 
@@ -20,6 +22,7 @@ class Dropout(nn.Module):
             return units
         if units.device.type != "cpu":
             return functional.dropout(units, self.share)
-        draws = torch.empty(-(-units.numel() // 8), dtype=torch.int64).random_(-(2**63), None)  # eight units each
+        draws = torch.empty(-(-units.numel() // 8), dtype=torch.int64)  # eight units each
+        draws.random_(-(2**63), None, generator=current())
         kept = draws.view(torch.uint8)[: units.numel()].view(units.shape) >= self._dropped
         return units * (kept.to(units.dtype) * (_LEVELS / (_LEVELS - self._dropped)))

@@ -1,5 +1,7 @@
 """Features of the collection's pairs -> trained networks, checkpointed every epoch in the run's folder."""
 
+import os
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -46,8 +48,8 @@ def load_learned(context: StageContext) -> tuple[npt.NDArray[np.int64], Pairs, P
 
 
 def make_engine(context: StageContext, pairs: Pairs) -> Engine:
-    # One thread by default: the networks are small, and two were slower (31 s against 24 s for 4,000 pairs on two
-    # idle cores), besides getting in the way of everything else on the machine.
+    # One thread for each network: they are small, and two threads for one of them were slower (31 s against 24 s for
+    # 4,000 pairs on two idle cores).
     torch.set_num_threads(context.settings.threads or 1)
 
     def show(progress: Progress) -> None:
@@ -61,6 +63,7 @@ def make_engine(context: StageContext, pairs: Pairs) -> Engine:
         device="cuda" if torch.cuda.is_available() else "cpu",
         on_progress=show,
         should_stop=context.lease.should_stop,
+        is_concurrent=len(os.sched_getaffinity(0)) > 1,
     )
 
 
