@@ -69,10 +69,10 @@ class Agreement:
         ]
         neighbours = min(NEIGHBOURS, len(self.references) - 3)
         layout = [("place", np.int32, neighbours), ("cosine", np.float32, neighbours)]
-        # On disk: a million pairs have more than a gigabyte of neighbours.
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (as long as this object)
         shape = (len(self._spaces), self._size)
-        self._found = np.memmap(self._file, dtype=np.dtype(layout), mode="w+", shape=shape)
+        # On disk: a million pairs have more than a gigabyte of neighbours. The map keeps the nameless file.
+        with tempfile.TemporaryFile() as file:
+            self._found = np.memmap(file, dtype=np.dtype(layout), mode="w+", shape=shape)
         for number, space in enumerate(self._spaces):
             for at, some in enumerate(_blocks(np.arange(self._size))):
                 self._search(number, space, some, *own(some))

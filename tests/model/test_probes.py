@@ -1,6 +1,7 @@
 """Known mismatches: how many, of which kinds, from where, and what joins them."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def resemblance(pairs: Pairs, probes: Probes, kind: int) -> npt.NDArray[np.float
     """Cosine of the image each probe has with the one its caption came with."""
     vectors = unit(pairs.images - pairs.images.mean(axis=0))
     chosen = probes.kinds == kind
-    return np.einsum("nd,nd->n", vectors[probes.images[chosen]], vectors[probes.captions[chosen]])
+    return np.asarray((vectors[probes.images[chosen]] * vectors[probes.captions[chosen]]).sum(axis=1))
 
 
 def assert_all_others(pairs: Pairs, probes: Probes) -> None:
@@ -139,6 +140,19 @@ class TestMakeProbes:
         probes = make_probes(replace(pairs, images=np.ones_like(pairs.images)), 0.05, seed=0)
         assert len(probes) > 190
         assert_all_others(pairs, probes)
+
+
+class TestSave:
+    def test_loaded_are_the_same(self, probes: Probes, tmp_path: Path) -> None:
+        probes.save(tmp_path / "probes.npz")
+        loaded = Probes.load(tmp_path / "probes.npz")
+        for name, value in vars(probes).items():
+            np.testing.assert_array_equal(value, getattr(loaded, name), err_msg=name)
+            assert getattr(loaded, name).dtype == value.dtype
+
+    def test_none_are_none_again(self, pairs: Pairs, tmp_path: Path) -> None:
+        make_probes(pairs, 0.0, seed=0).save(tmp_path / "probes.npz")
+        assert len(Probes.load(tmp_path / "probes.npz")) == 0
 
 
 class TestWithProbes:
