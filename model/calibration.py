@@ -1,24 +1,31 @@
 """From scores of pairs and of probes to P(match), the noise rate, and what to expect of every cut: without a label.
 
-The model is that of model/fusion.py with the score as its only evidence, on a histogram; its bootstrap gives intervals.
+The model is that of model/fusion.py with the score as its only evidence, on a histogram, and held to be sure of the
+lowest probes: P(mismatch) and the noise rate could otherwise shrink together. Its bootstrap gives intervals.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
 
-from model.fusion import RATES, fit
+from model.fusion import RATES
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # A kept pair costs as much when it is a mismatch as a matching one that is lost.
 EQUAL_COSTS = 0.5
-# A score is already a log odds, so its slope should be 1.
-_SLOPE = (1.0, 0.2)
+# Below this share of the probes a score means a mismatch: there the log odds of a match are at most so high.
+_LOWEST_SHARE, _LOWEST_ODDS = 0.25, -3.0
+# Where the fit starts: log odds per standard deviation of the scores. The likelihood may have two summits.
+_STARTS = (2.0, 6.0)
+# A lower end of the noise rate below this is no evidence of mismatch: doubtful matches alone may reach it.
+LEAST_EVIDENT = 0.01
 _BINS = 300
 _DRAWS = 200
 _PERCENTILES = (2.5, 97.5)
@@ -59,14 +66,16 @@ def calibrate(scores: Floats, probes: Floats, weight: Floats, seed: int) -> Cali
     centres = np.array((edges[:-1] + edges[1:]) / 2)
     pairs = np.bincount(_places(scores, edges), minlength=bins).astype(float)
     known = np.bincount(_places(probes, edges), weights=weight, minlength=bins).astype(float)
-    slope, offset = _fitted(centres, pairs, known)
+    shown = _Histogram(centres, pairs, known)
+    best = shown.fit([np.log([start, 0.3, 0.3]) for start in _STARTS])
+    slope, offset = shown.line(best)
     rng = np.random.default_rng(seed)
-    drawn = [_fitted(centres, *_resampled(pairs, known, rng)) for _ in range(_DRAWS)]
+    again = (_Histogram(centres, *_resampled(pairs, known, rng)) for _ in range(_DRAWS))
+    drawn = [one.line(one.fit([best])) for one in again]
     matching = expit(np.array([slope * centres + offset] + [a * centres + b for a, b in drawn]))  # (1 + draws, bins)
     rates = ((1 - matching) @ pairs) / pairs.sum()
     noise_rate = _interval(rates)
-    # Without mismatches the fit stands at the lowest rate it may have, and so does a share of the draws.
-    has_evidence = noise_rate.low > 2 * RATES[0]
+    has_evidence = noise_rate.low > LEAST_EVIDENT
     return Calibration(slope, offset, noise_rate, has_evidence, _curve(matching, pairs))
 
 
@@ -74,11 +83,38 @@ def _places(values: Floats, edges: Floats) -> Ints:
     return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
 
 
-def _fitted(centres: Floats, pairs: Floats, known: Floats) -> tuple[float, float]:
-    evidence = np.concatenate([centres, centres])[:, None]
-    is_probe = np.arange(len(evidence)) >= len(centres)
-    found = fit(evidence, is_probe, np.concatenate([pairs, known]), prior=_SLOPE)
-    return float(found.weights[0]), found.offset
+class _Histogram:
+    """Counts of pairs and of probes by score."""
+
+    def __init__(self, centres: Floats, pairs: Floats, known: Floats) -> None:
+        self.centres, self.pairs, self.known = centres, pairs, known
+        share = np.cumsum(known) / known.sum()
+        self.lowest = float(centres[np.searchsorted(share, _LOWEST_SHARE)])
+        mean = (pairs @ centres) / pairs.sum()
+        self.spread = float(np.sqrt(pairs @ np.square(centres - mean) / pairs.sum())) or 1.0
+
+    def fit(self, starts: Sequence[Floats]) -> Floats:
+        """Logarithms of the slope per spread, of how far below the least the log odds of the lowest probes are, and of
+        the noise rate."""
+        bounds = [(-3.0, 6.0), (-12.0, 4.0), (float(np.log(RATES[0])), float(np.log(RATES[1])))]
+        found = [minimize(self._cost, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+        return np.asarray(min(found, key=lambda one: one.fun).x)
+
+    def line(self, values: Floats) -> tuple[float, float]:
+        """Slope and offset of the log odds of a match."""
+        slope = float(np.exp(values[0])) / self.spread
+        return slope, _LOWEST_ODDS - slope * self.lowest - float(np.exp(values[1]))
+
+    def _cost(self, values: Floats) -> tuple[float, Floats]:
+        slope, offset = self.line(values)
+        score, probes = offset + slope * self.centres, self.known.sum()
+        odds = np.log(probes / self.pairs.sum()) - values[2] + log_expit(-score)
+        likelihood = self.known @ log_expit(odds) + self.pairs @ log_expit(-odds)
+        by_odds = self.known * expit(-odds) - self.pairs * expit(odds)
+        by_score = -by_odds * expit(score)
+        by_slope = by_score @ (self.centres - self.lowest) * slope
+        gradient = np.array([-by_slope, by_score.sum() * np.exp(values[1]), by_odds.sum()])
+        return -likelihood / probes, gradient / probes
 
 
 def _resampled(pairs: Floats, known: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:

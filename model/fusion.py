@@ -90,7 +90,7 @@ def fit(
 def cross_fitted(
     evidence: Floats, is_probe: Bools, weight: Floats, anchors: npt.NDArray[np.int8], seed: int, *, is_signed: bool
 ) -> tuple[Floats, list[Fusion]]:
-    """Every pair's log odds by a fit that did not see it, probes and others alike, and the fits."""
+    """Every pair's score by a fit that did not see it, probes and others alike, on one scale; and the fits."""
     rng = np.random.default_rng(seed)
     fold = np.empty(len(evidence), dtype=np.int64)
     for part in (is_probe, ~is_probe):  # as many of each in every fold
@@ -99,7 +99,10 @@ def cross_fitted(
     for number in range(FOLDS):
         rows = sampled(np.flatnonzero(fold != number), is_probe, rng)
         fits.append(fit(evidence[rows], is_probe[rows], weight[rows], anchors[rows], is_signed=is_signed))
-        scores[fold == number] = fits[-1].score(evidence[fold == number])
+        every = fits[-1].score(evidence)
+        # On one scale: how sure a fit is differs more from fold to fold than how it orders the pairs.
+        every = (every - every[~is_probe].mean()) / max(float(every[~is_probe].std()), 1e-9)
+        scores[fold == number] = every[fold == number]
     return scores, fits
 
 

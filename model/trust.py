@@ -100,6 +100,10 @@ def judge(
     score, fits = cross_fitted(table, is_probe, counted, anchors, seed, is_signed=is_signed)
     on_progress(0.9)
     calibration = calibrate(score[:count], score[count:], counted[count:], seed)
+    if not calibration.has_evidence:
+        # Where no mismatch is found there is nothing to learn from probes; the method's own order is the better one.
+        score = own["confidence"]
+        calibration = calibrate(score[:count], score[count:], counted[count:], seed)
     confidence = calibration.confidence(score).astype(np.float32)
     scores = _published(base, confidence, said.mean(axis=1), calibration, anchors, count)
     if joint is not None:
