@@ -159,6 +159,8 @@ def _parse(kind: type[Config], given: object, prefix: str) -> Config:
         raise ConfigError(prefix, "must be an object")
     known = [f.name for f in fields(cast(Any, kind))]
     for name in given:
+        if name not in known and kind is AutoConfig:
+            raise ConfigError(_dotted(prefix, str(name)), "auto chooses what it needs; name a method to set it")
         if name not in known:
             raise ConfigError(_dotted(prefix, str(name)), f"is not known; choose from {', '.join(known)}")
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}

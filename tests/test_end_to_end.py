@@ -12,7 +12,7 @@ from service.client import ApiProblem, Client
 from tests.conftest import PAIRS
 
 # Enough to go through every stage; quality is measured elsewhere.
-QUICK = {"method_options": {"piece_epochs": [1, 1], "freeze_epochs": 1}}
+QUICK = {"method": "crcl", "method_options": {"piece_epochs": [1, 1], "freeze_epochs": 1}}
 
 
 def write_lines(path: Path, lines: list[str]) -> Path:
@@ -188,7 +188,11 @@ class TestImages:
 class TestCancel:
     def test_a_cancelled_run_stops_and_can_be_resumed(self, client: Client, scenes: Path) -> None:
         collection_id = upload(client, scenes / "pairs.tsv")
-        endless = {"method_options": {"piece_epochs": [1000] * 9, "freeze_epochs": 0}, "batch_size": 16}
+        endless = {
+            "method": "crcl",
+            "method_options": {"piece_epochs": [1000] * 9, "freeze_epochs": 0},
+            "batch_size": 16,
+        }
         run = client.start_run(collection_id, endless)
         while next(stage for stage in client.run(run.id).stages if stage.name == "train").progress == 0:
             assert client.run(run.id).state in ("queued", "running")

@@ -21,7 +21,7 @@ from service.schemas import Collection, Run
 from tests.conftest import PAIRS
 
 SMALL_CLIP = "ViT-S-32-alt"
-QUICK = {"method_options": {"piece_epochs": [1], "freeze_epochs": 0}}
+QUICK = {"method": "crcl", "method_options": {"piece_epochs": [1], "freeze_epochs": 0}}
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,12 @@ from tests.service.serving import PATIENCE_SECONDS, serving
 from tests.test_end_to_end import upload
 
 # Long enough to be interrupted twice: some hundred epochs.
-OPTIONS = {"method_options": {"piece_epochs": [50, 50], "freeze_epochs": 2}, "batch_size": 16, "seed": 11}
+OPTIONS = {
+    "method": "crcl",
+    "method_options": {"piece_epochs": [50, 50], "freeze_epochs": 2},
+    "batch_size": 16,
+    "seed": 11,
+}
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from service.config import Settings, child_environment
 from service.db.states import Scope
 from tests.conftest import PAIRS, ROOT, make_key
 
-QUICK = ["--set", "method_options.piece_epochs=[1]", "--set", "method_options.freeze_epochs=0"]
+QUICK = ["--set", "method=crcl", "--set", "method_options.piece_epochs=[1]", "--set", "method_options.freeze_epochs=0"]
 
 Pairsift = Callable[..., "subprocess.CompletedProcess[str]"]
 

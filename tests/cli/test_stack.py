@@ -128,7 +128,14 @@ class TestClean:
         file, clean, flagged = (tmp_path / name for name in ("pairs.tsv", "clean.tsv", "flagged.tsv"))
         file.write_text("".join(f"images/{url.rpartition('/')[2]}\t{caption}\n" for caption, url in lines))
         (tmp_path / "images").symlink_to(scenes / "images")
-        quick = ["--set", "method_options.piece_epochs=[1]", "--set", "method_options.freeze_epochs=0"]
+        quick = [
+            "--set",
+            "method=crcl",
+            "--set",
+            "method_options.piece_epochs=[1]",
+            "--set",
+            "method_options.freeze_epochs=0",
+        ]
         process = pairsift(environment, "clean", str(file), "-o", str(clean), "--flagged", str(flagged), *quick)
         printed, said = process.communicate(timeout=300)
         assert process.returncode == 0, said

@@ -32,7 +32,7 @@ class TestParseRunConfig:
         assert config.seed == 1
 
     def test_lists_become_tuples(self) -> None:
-        config = parse_run_config({"method_options": {"piece_epochs": [2, 3]}})
+        config = parse_run_config({"method": "crcl", "method_options": {"piece_epochs": [2, 3]}})
         assert config.method_options == CRCLConfig(piece_epochs=(2, 3))
 
     def test_whole_number_is_a_fine_float(self) -> None:
@@ -50,7 +50,11 @@ class TestParseRunConfig:
             ({"encoder": 3}, "encoder", "text"),
             ({"regions": True}, "regions", "vse_infinity"),
             ({"speed": 3}, "speed", "choose from method"),
-            ({"method_options": {"warmup_epochs": 3}}, "method_options.warmup_epochs", "piece_epochs"),
+            (
+                {"method": "crcl", "method_options": {"warmup_epochs": 3}},
+                "method_options.warmup_epochs",
+                "piece_epochs",
+            ),
             ({"backbone_options": {"width": 3}}, "backbone_options.width", "hidden_size"),
             ({"seed": True}, "seed", "whole number"),
             ({"seed": "3"}, "seed", "whole number"),
@@ -61,11 +65,19 @@ class TestParseRunConfig:
             ({"gradient_clip": float("nan")}, "gradient_clip", "between"),
             ({"gradient_clip": "2"}, "gradient_clip", "number"),
             ({"gradient_clip": False}, "gradient_clip", "number"),
-            ({"method_options": {"momentum": 1.5}}, "method_options.momentum", "between 0 and 0.999"),
-            ({"method_options": {"piece_epochs": []}}, "method_options.piece_epochs", "one or more"),
-            ({"method_options": {"piece_epochs": 4}}, "method_options.piece_epochs", "list"),
-            ({"method_options": {"piece_epochs": [4, 0]}}, "method_options.piece_epochs", "between 1"),
-            ({"method_options": {"piece_epochs": [4, "2"]}}, "method_options.piece_epochs", "whole number"),
+            ({"method": "crcl", "method_options": {"momentum": 1.5}}, "method_options.momentum", "between 0 and 0.999"),
+            ({"method": "crcl", "method_options": {"piece_epochs": []}}, "method_options.piece_epochs", "one or more"),
+            ({"method": "crcl", "method_options": {"piece_epochs": 4}}, "method_options.piece_epochs", "list"),
+            (
+                {"method": "crcl", "method_options": {"piece_epochs": [4, 0]}},
+                "method_options.piece_epochs",
+                "between 1",
+            ),
+            (
+                {"method": "crcl", "method_options": {"piece_epochs": [4, "2"]}},
+                "method_options.piece_epochs",
+                "whole number",
+            ),
             ({"method_options": None}, "method_options", "object"),
             ({"method_options": [1]}, "method_options", "object"),
             ({"method": "ncr", "method_options": {"soft_margin": 1}}, "method_options.soft_margin", "linear"),
@@ -107,7 +119,7 @@ class TestConfigHash:
     def test_same_options_same_hash(self) -> None:
         assert config_hash(RunConfig()) == config_hash(parse_run_config(run_config_to_dict(RunConfig())))
 
-    @pytest.mark.parametrize("change", [{"seed": 1}, {"method_options": CRCLConfig(momentum=0.7)}])
+    @pytest.mark.parametrize("change", [{"seed": 1}, {"method": "crcl", "method_options": CRCLConfig(momentum=0.7)}])
     def test_other_options_other_hash(self, change: dict[str, object]) -> None:
         assert config_hash(replace(RunConfig(), **change)) != config_hash(RunConfig())  # type: ignore[arg-type]
 

@@ -85,7 +85,7 @@ class TestStartRun:
             ({"batch_size": 0}, "batch_size"),
             ({"learning_rate": "fast"}, "learning_rate"),
             ({"method_options": {"loudness": 1}}, "method_options.loudness"),
-            ({"method_options": {"temperature": -1}}, "method_options.temperature"),
+            ({"method": "crcl", "method_options": {"temperature": -1}}, "method_options.temperature"),
             ({"backbone_options": {"dropout": 2}}, "backbone_options.dropout"),
         ],
     )
