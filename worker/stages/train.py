@@ -72,20 +72,22 @@ def load_pairs(context: StageContext) -> tuple[npt.NDArray[np.int64], Pairs]:
     frozen = load_frozen(context.storage.run(context.run_id))
     if not len(frozen.rows):
         raise _too_few(0)
+    images, captions = open_features(context, frozen)
     pairs = Pairs(
-        *open_features(context, frozen),
+        images,
+        captions,
         _content_ids(frozen.image_keys),
         _content_ids(frozen.caption_keys),
         frozen.texts,
         frozen.labels,
         frozen.anchors,
-        is_joint=_is_joint(context),
+        is_joint=images.shape[1:] == captions.shape[1:] and _is_joint(context),
     )
     return frozen.rows, pairs
 
 
 def _is_joint(context: StageContext) -> bool:
-    """Whether one encoder made both sides in one space."""
+    """Whether one encoder made both sides, in one space if they have one width."""
     collection, config = context.collection(), context.run_config()
     if brings_features(collection):
         return (collection.format or {}).get("format") in JOINT_FORMATS
