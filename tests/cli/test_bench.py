@@ -45,6 +45,21 @@ class TestDetection:
         assert json.loads(out)[0]["backbone"] == "vse_infinity"
 
 
+class TestTrust:
+    def test_rows_hold_the_run_and_what_it_is_compared_with(self, folder: Path) -> None:
+        out, _ = bench("trust", "--data", folder, *FAST, "--noise", "0.4", "--hard-noise", "", "--json")
+        rows = json.loads(out)
+        assert [row["method"] for row in rows] == ["auto", "plain mixture at 0.5", "neighbours alone"]
+        assert set(DETECTION_KEYS) < set(rows[0])
+        assert all(row["noise_rate_true"] == 0.4 for row in rows)
+
+    def test_table_has_intervals_over_the_seeds(self, folder: Path) -> None:
+        fast = [*CRCL, *FAST[:-1], "0,1"]
+        out, _ = bench("trust", "--data", folder, *fast, "--noise", "0.4", "--hard-noise", "")
+        assert out.splitlines()[2].startswith("| crcl | 80 | 0.4 | no | 2 |")
+        assert "±" in out
+
+
 class TestRetrieval:
     def test_shares_the_trainings_of_detection(self, folder: Path, tmp_path: Path) -> None:
         common = ["--data", folder, *CRCL, *FAST, "--noise", "0.2", "--out", tmp_path / "table.jsonl"]

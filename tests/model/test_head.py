@@ -23,3 +23,16 @@ class TestHead:
         (images,) = head.encode_images((torch.randn(4, 12),))
         (captions,) = head.encode_captions((torch.randn(4, 10),))
         torch.testing.assert_close(torch.stack([images, captions]).norm(dim=2), torch.ones(2, 4))
+
+
+class TestIdentityStart:
+    def test_similarity_is_that_of_the_features_before_anything_is_learned(self) -> None:
+        head = Head(HeadConfig(hidden_size=16, start="identity"), 12, 12).eval()
+        images, captions = torch.randn(5, 12), torch.randn(7, 12)
+        expected = torch.nn.functional.cosine_similarity(images[:, None], captions[None], dim=2)
+        torch.testing.assert_close(head((images,), (captions,)), expected)
+
+    def test_learns_from_there(self) -> None:
+        head = Head(HeadConfig(hidden_size=16, start="identity"), 12, 12).train()
+        head((torch.randn(5, 12),), (torch.randn(5, 12),)).diagonal().sum().backward()
+        assert any(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in head.parameters())

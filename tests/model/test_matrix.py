@@ -8,6 +8,7 @@ import pytest
 
 from model.config import BACKBONE_CONFIGS, METHOD_CONFIGS, MIN_PAIRS, ConfigError, RunConfig, parse_run_config
 from model.engine import Pairs
+from model.methods import METHODS
 from model.metrics import auroc
 from tests.model.cases import assert_valid, fitted
 from tests.model.collections import make_scenes, mislabel
@@ -31,7 +32,7 @@ FLOOR = 0.7
 LOW_FLOORS = {("filter-then-train", backbone): 0.6 for backbone in ("sgr", "saf", "sgraf")}
 COMBINATIONS = [
     (method, backbone)
-    for method in METHOD_CONFIGS
+    for method in METHODS
     for backbone, options in BACKBONE_CONFIGS.items()
     if options.gives_vectors or not METHOD_CONFIGS[method].needs_vectors
 ]

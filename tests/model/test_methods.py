@@ -44,7 +44,7 @@ def noisy_scores(method: str, noisy_collection: tuple[Pairs, np.ndarray]) -> Sco
 
 class TestContract:
     def test_registry_and_configuration_know_the_same_methods(self) -> None:
-        assert set(METHODS) == set(METHOD_CONFIGS)
+        assert set(METHODS) | {"auto"} == set(METHOD_CONFIGS)
 
     def test_scores_are_complete_and_in_range(self, noisy_scores: Scores) -> None:
         assert_valid(noisy_scores, 1000)

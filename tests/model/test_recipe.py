@@ -1,0 +1,59 @@
+"""`auto`: what it stands for, and that a joint encoder is never made worse."""
+
+import numpy as np
+import pytest
+
+from model.config import RunConfig, parse_run_config
+from model.engine import Engine
+from model.joint import joint_similarity
+from model.metrics import auroc
+from model.options.backbones import HeadConfig
+from model.options.crcl import CRCLConfig
+from model.pairs import Pairs
+from model.recipe import resolve
+
+
+def joint_pairs(count: int, mismatched: float) -> tuple[Pairs, np.ndarray]:
+    """Both sides see the same hidden vector in the same space, each with a mean of its own."""
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(count, 24))
+    images = hidden + 0.8 * rng.normal(size=hidden.shape) + 3.0
+    captions = hidden + 0.8 * rng.normal(size=hidden.shape) - 1.0
+    given = np.arange(count)
+    chosen = rng.choice(count, round(mismatched * count), replace=False)
+    given[chosen] = np.roll(chosen, 1)
+    features = images[given].astype(np.float32), captions.astype(np.float32)
+    return Pairs(*features, given.astype(np.int64), np.arange(count), is_joint=True), given != np.arange(count)
+
+
+class TestResolve:
+    def test_other_methods_are_left_as_they_are(self) -> None:
+        config = parse_run_config({"method": "decl"})
+        assert resolve(config, 1000, is_joint=True) == (config, [])
+
+    @pytest.mark.parametrize(("count", "factor"), [(500, 1.0), (6_000, 1.0), (30_000, 0.5), (3_000_000, 0.5)])
+    def test_small_collections_get_more_dropout(self, count: int, factor: float) -> None:
+        found, why = resolve(RunConfig(), count, is_joint=False)
+        assert isinstance(found.method_options, CRCLConfig)
+        assert found.method_options.dropout_factor == pytest.approx(factor)
+        assert len(why) == 2
+
+    def test_joint_encoder_is_where_it_starts(self) -> None:
+        found, why = resolve(RunConfig(), 1000, is_joint=True)
+        assert isinstance(found.backbone_options, HeadConfig)
+        assert found.backbone_options.start == "identity"
+        assert "joint" in why[-1]
+
+
+class TestJoint:
+    def test_similarity_is_centred(self) -> None:
+        pairs, is_wrong = joint_pairs(400, 0.3)
+        assert auroc(joint_similarity(pairs), is_wrong) > 0.9
+        raw = (pairs.images * pairs.captions).sum(axis=1)
+        assert auroc(joint_similarity(pairs), is_wrong) > auroc(raw, is_wrong)
+
+    def test_auto_is_no_worse_than_the_encoder_itself(self) -> None:
+        pairs, is_wrong = joint_pairs(300, 0.8)
+        engine = Engine(pairs, parse_run_config({"seed": 1}))
+        engine.fit()
+        assert auroc(engine.scores().similarity, is_wrong) > auroc(joint_similarity(pairs), is_wrong) - 0.02
