@@ -53,12 +53,13 @@ def demo(
         with clock.stage("export"):
             export_file(client, run.id, out / "clean.tsv", "tsv", split="clean")
             export_file(client, run.id, out / "flagged.tsv", "tsv", split="noisy")
+            (out / "report.html").write_text(client.report_html(run.id), encoding="utf-8")
         judged = _judge(client, run.id, truth)
         clock.total()
     report = _report(collection.accepted, collection.rejected, run.summary or {}, judged, clock)
     (out / "report.json").write_text(json.dumps(report, indent=2) + "\n")
     _show(report, out)
-    give(report, as_json, f"{out}/clean.tsv, {out}/flagged.tsv and {out}/report.json are written.")
+    give(report, as_json, f"{out}/clean.tsv, {out}/flagged.tsv, {out}/report.json and {out}/report.html are written.")
 
 
 class Stopwatch:

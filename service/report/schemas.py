@@ -5,6 +5,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.cut_shapes import Expected
+
 
 class Part(BaseModel):
     model_config = ConfigDict(extra="allow")
@@ -20,27 +22,16 @@ class Estimate(Part):
 
 class ProbeShare(Part):
     count: int = Field(description="Known mismatches of this kind that joined the training.")
-    flagged_share: float = Field(description="Of them, how many the automatic cut flags.")
+    flagged_share: float | None = Field(
+        description="Of them, how many the automatic cut flags; null where there are none."
+    )
 
 
-class CurveRow(Part):
-    """What is expected at a cut, with 95 % intervals. A pair is kept when its clean_confidence is at least the cut.
-    Null is a share of no pairs at all."""
+class CurveRow(Expected, Part):
+    """What is expected at a cut. A pair is kept when its clean_confidence is at least the cut."""
 
     cut: float
     kept_share: float
-    precision: float | None = Field(description="Share of the kept pairs that match.")
-    precision_low: float | None
-    precision_high: float | None
-    recall: float | None = Field(description="Share of all matching pairs that are kept.")
-    recall_low: float | None
-    recall_high: float | None
-    flagged_precision: float | None = Field(description="Share of the flagged pairs that are mismatches.")
-    flagged_precision_low: float | None
-    flagged_precision_high: float | None
-    flagged_recall: float | None = Field(description="Share of all mismatches that are flagged.")
-    flagged_recall_low: float | None
-    flagged_recall_high: float | None
 
 
 class Calibration(Part):
