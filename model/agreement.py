@@ -92,7 +92,9 @@ class Agreement:
                 found = self._found[numbers[id(near)], some]
                 places = found["place"]
                 weight = np.exp((found["cosine"] - found["cosine"][:, :1]) / _DECAY) * trust[places]
-                cosines = np.einsum("nd,nkd->nk", own[id(other)], other.reference[places], optimize=True)
+                cosines = np.matmul(other.reference[places], own[id(other)][:, :, None])[
+                    :, :, 0
+                ]  # einsum takes ten times as long
                 out[some, column] = (weight * cosines).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-9)
         return out
 
