@@ -57,14 +57,13 @@ def fit(
 ) -> Fusion:
     """Evidence (N, F), standardised and high where a pair matches; `weight` counts some rows less than others.
 
-    Pairs that people judged (`anchors`: 1 match, -1 mismatch) say more: for them P(mismatch | x) itself is the
-    likelihood, which holds however they were chosen by their evidence. Without `is_signed` no evidence may speak
+    Pairs that people judged (`anchors`: 1 match, -1 mismatch) say what they are besides: the likelihood of that is
+    P(mismatch | x) itself, however they were chosen by their evidence. Without `is_signed` no evidence may speak
     against itself: with a few hundred probes that is what keeps chance out. `prior` is the mean and spread of a
     normal prior of the weights.
     """
     mean, spread = prior or (SIGNED_PRIOR if is_signed else PRIOR)
     said = np.zeros(len(evidence)) if anchors is None else anchors.astype(float)
-    is_open = said == 0
     probes, others = float(weight[is_probe].sum()), float(weight[~is_probe].sum())
     scale, width = np.log(probes / others), evidence.shape[1]
 
@@ -72,9 +71,9 @@ def fit(
         w, offset, log_rate = values[:width], values[width], values[width + 1]
         score = evidence @ w + offset
         odds = scale - log_rate + log_expit(-score)
-        likelihood = (weight * is_open) @ np.where(is_probe, log_expit(odds), log_expit(-odds))
+        likelihood = weight @ np.where(is_probe, log_expit(odds), log_expit(-odds))
         likelihood += np.abs(said) @ log_expit(said * score)
-        slope = weight * is_open * np.where(is_probe, expit(-odds), -expit(odds))
+        slope = weight * np.where(is_probe, expit(-odds), -expit(odds))
         by_score = said * expit(-said * score) - slope * expit(score)
         away = (w - mean) / spread
         gradient = np.concatenate([away / spread - evidence.T @ by_score, [-by_score.sum(), slope.sum()]])

@@ -1,0 +1,71 @@
+"""Which kinds of mismatch there are, in simulated collections that have one or both."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.optimize import check_grad, minimize
+
+import model.kinds
+from model.fusion import standardised
+from model.kinds import kind_weights
+from model.probes import NEAR, RANDOM
+
+# Where matches, random mismatches and near misses lie: only the second kind of evidence sees a near miss.
+MATCH, CENTRES = (1.5, 1.5), {RANDOM: (-1.5, -1.5), NEAR: (1.0, -1.5)}
+
+
+def simulate(
+    random: float, near: float, seed: int = 0, count: int = 4000, probes: int = 300
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int8]]:
+    """Standardised evidence and kinds: -1 for pairs, of which these shares are mismatches."""
+    rng = np.random.default_rng(seed)
+    kinds = np.concatenate([np.full(count, -1), np.arange(probes) % 2]).astype(np.int8)
+    true = np.where(
+        kinds < 0, rng.choice([RANDOM, NEAR, 2], size=len(kinds), p=[random, near, 1 - random - near]), kinds
+    )
+    centres = np.array([CENTRES[RANDOM], CENTRES[NEAR], MATCH])
+    return standardised(centres[true] + rng.normal(size=(len(kinds), 2)), kinds >= 0), kinds
+
+
+class TestKindWeights:
+    @pytest.mark.parametrize("random", [0.0, 0.05, 0.4, 0.8])
+    def test_random_mismatches_alone_silence_near_probes(self, random: float) -> None:
+        assert kind_weights(*simulate(random, 0.0), seed=0) == (1.0, 0.0)
+
+    @pytest.mark.parametrize(("random", "near"), [(0.2, 0.2), (0.3, 0.1), (0.02, 0.4)])
+    def test_near_misses_give_near_probes_a_weight(self, random: float, near: float) -> None:
+        weights = kind_weights(*simulate(random, near), seed=0)
+        assert weights[NEAR] > 0
+        # Both kinds of probes are as many: so are the weights as the kinds of mismatch.
+        assert weights[NEAR] / sum(weights) == pytest.approx(near / (random + near), abs=0.15)
+
+    def test_probes_count_as_many_as_they_are(self) -> None:
+        evidence, kinds = simulate(0.2, 0.2)
+        weights = kind_weights(evidence, kinds, seed=0)
+        counted = np.take(weights, kinds[kinds >= 0])
+        assert counted.mean() == pytest.approx(1.0)
+
+    def test_without_near_probes_only_random_ones_count(self) -> None:
+        evidence, kinds = simulate(0.2, 0.2)
+        rows = kinds != NEAR
+        assert kind_weights(evidence[rows], kinds[rows], seed=0) == (1.0, 0.0)
+
+    def test_same_seed_gives_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model.kinds, "_MOST_FITTED", 1000)
+        evidence, kinds = simulate(0.2, 0.2)
+        assert kind_weights(evidence, kinds, seed=3) == kind_weights(evidence, kinds, seed=3)
+
+    def test_gradient_equals_finite_differences(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        errors: list[float] = []
+
+        def checked(cost: Any, start: npt.NDArray[np.float64], **options: Any) -> Any:
+            values = start + 0.5 * np.random.default_rng(1).normal(size=len(start))
+            errors.append(check_grad(lambda at: cost(at)[0], lambda at: cost(at)[1], values))
+            return minimize(cost, start, **options)
+
+        monkeypatch.setattr(model.kinds, "minimize", checked)
+        kind_weights(*simulate(0.2, 0.2, count=400, probes=60), seed=0)
+        assert errors
+        assert max(errors) < 1e-4
