@@ -17,6 +17,7 @@ from cli import (
     retry,
     review,
     run,
+    score,
     serve,
     status,
     upload,
@@ -40,6 +41,7 @@ app.command("clean")(clean.clean)
 app.command("inspect")(inspect.inspect)
 app.command("upload")(upload.upload)
 app.command("run")(run.run)
+app.command("score")(score.score)
 app.command("status")(status.status)
 app.command("retry")(retry.retry)
 app.command("report")(report.report)

@@ -70,6 +70,10 @@ class Client:
     def start_run(self, collection_id: Any, options: dict[str, Any]) -> Run:
         return Run.model_validate(self._post(f"/v1/collections/{collection_id}/runs", options))
 
+    def score(self, run_id: Any, collection_id: Any) -> Run:
+        """A new run on the collection, judged with the networks of this one."""
+        return Run.model_validate(self._post(f"/v1/runs/{run_id}/score", {"collection": str(collection_id)}))
+
     def run(self, id: Any) -> Run:
         return Run.model_validate(self._get(f"/v1/runs/{id}"))
 

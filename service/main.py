@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from service import keys, problems
-from service.api import collections, exports, health, pairs, report, reviews, runs
+from service.api import collections, exports, health, pairs, report, reviews, runs, scoring
 from service.api import keys as keys_api
 from service.config import Settings
 from service.db.session import make_engine, transaction
@@ -55,7 +55,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.storage = Storage(settings.required_storage)
     problems.install(app)
     app.add_middleware(BodyLimit)
-    for room in (collections, runs, pairs, report, reviews, exports, keys_api, health):
+    for room in (collections, runs, scoring, pairs, report, reviews, exports, keys_api, health):
         app.include_router(room.router)
     return app
 

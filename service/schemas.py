@@ -156,6 +156,9 @@ class StageStatus(BaseModel):
 class Run(BaseModel):
     id: UUID
     collection_id: UUID
+    model_run_id: UUID | None = Field(
+        default=None, description="The run whose networks judged these pairs; null for one that trained its own."
+    )
     state: JobState
     stage: StageName | None = Field(default=None, description="The stage that runs or comes next.")
     progress: float = Field(ge=0, le=1, description="Of the whole run.")

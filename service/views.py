@@ -25,7 +25,9 @@ def collection_view(collection: Collection, images: dict[str, int]) -> schemas.C
 
 
 def run_view(run: Run, stages: Sequence[tuple[Stage, float | None]]) -> schemas.Run:
-    progress = sum(SHARES[StageName(stage.name)] * progress_of(stage) for stage, _ in stages)
+    # Not every run has every stage.
+    whole = sum(SHARES[StageName(stage.name)] for stage, _ in stages) or 1.0
+    progress = sum(SHARES[StageName(stage.name)] * progress_of(stage) for stage, _ in stages) / whole
     seconds = sum(taken or 0.0 for _, taken in stages)
     # Before this much is done the speed says nothing yet: libraries are still being loaded.
     is_running = run.state == JobState.RUNNING and 0.05 < progress < 1

@@ -16,8 +16,10 @@ def submit_ingest(session: Session, collection: Collection) -> None:
 
 
 def submit_run(session: Session, run: Run, *, is_ready: bool) -> None:
-    """All stages of the run; the first may start at once when the collection is ready, else after its ingest."""
-    for position, name in enumerate(RUN_STAGES):
+    """All stages of the run; the first may start at once when the collection is ready, else after its ingest. A run
+    that borrows the networks of another one trains none."""
+    names = [name for name in RUN_STAGES if name != StageName.TRAIN or run.model_run_id is None]
+    for position, name in enumerate(names):
         state = JobState.QUEUED if position == 0 and is_ready else JobState.WAITING
         stage = Stage(collection_id=run.collection_id, run_id=run.id, name=name, position=position, state=state)
         _submit(session, stage)

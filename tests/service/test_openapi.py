@@ -7,7 +7,7 @@ METHODS = {"get", "put", "post", "delete", "patch"}
 # What generated clients are built on: a name here is changed only together with the version of the API.
 OPERATIONS = {
     "createCollection", "listCollections", "getCollection", "deleteCollection", "uploadFile", "listRejects",
-    "retryImages", "listMethods", "startRun", "listRuns", "getRun", "cancelRun", "resumeRun",
+    "retryImages", "listMethods", "startRun", "listRuns", "getRun", "scoreWithRun", "cancelRun", "resumeRun",
     "getReport", "getReportPage",
     "listPairs", "getPair", "getCut", "startExport", "getExport", "downloadExport",
     "putReview", "getReview", "deleteReview", "putReviews", "listReviews", "planReviews", "estimateByReviews",
@@ -49,7 +49,7 @@ class TestOpenApi:
     def test_operation_needs_a_key(self, operations: dict[str, Any], name: str) -> None:
         assert operations[name]["security"] == [{"API key": []}]
 
-    @pytest.mark.parametrize("name", ["createCollection", "startRun", "startExport"])
+    @pytest.mark.parametrize("name", ["createCollection", "startRun", "scoreWithRun", "startExport"])
     def test_creating_calls_take_an_idempotency_key(self, operations: dict[str, Any], name: str) -> None:
         assert "Idempotency-Key" in {parameter["name"] for parameter in operations[name]["parameters"]}
 

@@ -1,4 +1,5 @@
 from typing import Any, ClassVar
+from uuid import UUID
 
 import httpx2 as httpx
 import pytest
@@ -36,6 +37,7 @@ class TestWorkspaces:
         ("POST", "/v1/collections/{collection}/runs"),
         ("GET", "/v1/collections/{collection}/runs"),
         ("GET", "/v1/runs/{run}"),
+        ("POST", "/v1/runs/{run}/score"),
         ("POST", "/v1/runs/{run}/cancel"),
         ("POST", "/v1/runs/{run}/resume"),
         ("GET", "/v1/runs/{run}/pairs"),
@@ -56,6 +58,7 @@ class TestWorkspaces:
     )
 
     BODIES: ClassVar[dict[str, Any]] = {
+        "score": {"json": {"collection": str(UUID(int=0))}},
         "review": {"json": {"verdict": "match"}},
         "reviews": {"json": {"reviews": [{"uid": "0" * 32, "verdict": "match"}]}},
     }
