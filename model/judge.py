@@ -16,10 +16,11 @@ from sklearn.linear_model import LogisticRegression
 from model.calibration import Calibration, Interval, calibrate
 from model.config import parse_run_config, run_config_to_dict
 from model.drift import Familiar
+from model.errors import TrainingError
 from model.fusion import cross_fitted
 from model.kinds import kind_weights
 from model.pairs import Pairs, Placed, PlacedTexts
-from model.probes import NEAR, make_probes, with_probes
+from model.probes import LEAST_PROBES, NEAR, make_probes, with_probes
 from model.trained import Trained
 from model.witnesses import Arrays, Witnesses, spread
 
@@ -53,6 +54,8 @@ class Judge:
         witnesses = Witnesses.choose(trained, pairs, confidence)
         own = _taken(pairs, spread(len(pairs), _MOST_FITTED))
         count, probes = len(own), make_probes(own, _FRESH / len(own), seed)
+        if len(probes) < LEAST_PROBES:
+            raise TrainingError("the images or captions are too much alike to make mismatches of them")
         look = witnesses.look(with_probes(own, probes), np.arange(count + len(probes)))
         mean, deviation = look.table[:count].mean(axis=0), look.table[:count].std(axis=0)
         scale = np.where(deviation > 1e-12, deviation, np.inf)
