@@ -25,8 +25,8 @@ from model.witnesses import Look, spread
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# New pairs from which on they are calibrated among themselves. Flickr8k, seed 10, 40 % of 200 new pairs mismatched: the
-# noise rate came out as .36 and .39 so, and as .57 for 300 by the calibration of the run.
+# New pairs from which on they are calibrated among themselves. Flickr8k, seed 10, 40 % of new pairs mismatched: of 200
+# the noise rate came out as .39 so, of 99 as .61 by the calibration of the run.
 LEAST_CALIBRATED = 100
 # Mismatches made of the new pairs. With 1,000 of them the noise rate above hung on which were drawn.
 _FRESH = 4_000

@@ -64,6 +64,7 @@ class Lent:
         pairs, is_mismatch = collection(seed=3)
         self.folder, self.own = folder, part(pairs, np.arange(TRAINED))
         self.new, self.is_mismatch = part(pairs, np.arange(TRAINED, TRAINED + NEW)), is_mismatch[TRAINED:]
+        self.few = part(self.new, np.arange(LEAST_CALIBRATED - 1))
         probes = make_probes(self.own, CONFIG.probe_share, CONFIG.seed)
         learned = with_probes(self.own, probes)
         engine = Engine(learned, CONFIG, folder=folder)
@@ -116,7 +117,7 @@ class TestTrained:
 class TestJudgeNew:
     def test_unseen_mismatches_are_found(self, lent: Lent, judged: Judgement) -> None:
         confidence = judged.verdict.scores.clean_confidence
-        assert metrics.auroc(confidence, lent.is_mismatch) > 0.9
+        assert metrics.auroc(confidence, lent.is_mismatch) > 0.93
 
     def test_confidence_means_what_it_says(self, lent: Lent, judged: Judgement) -> None:
         confidence = judged.verdict.scores.clean_confidence
@@ -157,12 +158,14 @@ class TestJudgeNew:
             np.argsort(scores.similarity), np.argsort(judged.verdict.scores.similarity[:count], kind="stable")
         )
 
-    def test_memory_blocks_do_not_change_the_outcome(
-        self, lent: Lent, judged: Judgement, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("model.transfer._BLOCK", 700)
-        again = judge_new(lent.judge, lent.new).verdict.scores
-        np.testing.assert_allclose(again.clean_confidence, judged.verdict.scores.clean_confidence, atol=1e-4)
+    def test_memory_blocks_do_not_change_the_outcome(self, lent: Lent, monkeypatch: pytest.MonkeyPatch) -> None:
+        whole = judge_new(lent.judge, lent.few)
+        monkeypatch.setattr("model.transfer._BLOCK", 40)
+        again = judge_new(lent.judge, lent.few)
+        np.testing.assert_allclose(
+            again.verdict.scores.clean_confidence, whole.verdict.scores.clean_confidence, atol=1e-4
+        )
+        assert again.drift == whole.drift
 
     def test_a_persons_word_is_final(self, lent: Lent) -> None:
         anchors = np.zeros(20, np.int8)
@@ -171,11 +174,11 @@ class TestJudgeNew:
         assert said.clean_confidence[:2].tolist() == [1, 0]
         assert said.is_clean[:2].tolist() == [True, False]
 
-    def test_progress_rises_to_the_end(self, lent: Lent) -> None:
+    def test_progress_rises_to_the_end(self, lent: Lent, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("model.transfer._BLOCK", 40)
         shown: list[float] = []
-        judge_new(lent.judge, lent.new, shown.append)
-        assert shown == sorted(shown)
-        assert shown[-1] == 1
+        judge_new(lent.judge, lent.few, shown.append)
+        assert shown == pytest.approx([40 / 99, 80 / 99, 1])
 
 
 class TestWitnesses:
@@ -204,18 +207,18 @@ class TestDrift:
         assert "look like those of the run" in judged.drift["explanation"]
 
     def test_noisier_pairs_of_the_same_kind_look_the_same(self, lent: Lent) -> None:
-        turned = replace(lent.new, images=Placed(lent.new.images, np.roll(np.arange(NEW), 7)))
+        turned = replace(lent.few, images=Placed(lent.few.images, np.roll(np.arange(len(lent.few)), 7)))
         assert judge_new(lent.judge, turned).drift["looks_different"] is False
 
-    @pytest.mark.parametrize("count", [5, NEW])
+    @pytest.mark.parametrize("count", [5, 99])
     def test_other_data_looks_different(self, lent: Lent, count: int) -> None:
         other = judge_new(lent.judge, part(collection(seed=77)[0], np.arange(count)))
         assert other.drift["looks_different"] is True
         assert "start a run of its own" in other.drift["explanation"]
 
     def test_the_side_that_changed_is_named(self, lent: Lent) -> None:
-        strange = collection(seed=77)[0].captions[:NEW]
-        drift = judge_new(lent.judge, replace(lent.new, captions=strange)).drift
+        strange = collection(seed=77)[0].captions[: len(lent.few)]
+        drift = judge_new(lent.judge, replace(lent.few, captions=strange)).drift
         assert drift["looks_different"] is True
         assert drift["explanation"].startswith("The captions no longer look like")
 
