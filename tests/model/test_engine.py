@@ -21,6 +21,7 @@ from model.words import Vocabulary
 from tests.model.collections import make_pairs, make_scenes
 
 CONFIG = RunConfig(
+    method="crcl",
     batch_size=16,
     score_draws=2,
     method_options=CRCLConfig(piece_epochs=(2, 1), freeze_epochs=1),
@@ -235,6 +236,7 @@ class TestVocabulary:
         backbone="vse_infinity",
         networks=1,
         batch_size=32,
+        method="crcl",
         method_options=CRCLConfig(piece_epochs=(1,), freeze_epochs=0),
         backbone_options=VSEInfinityConfig(word_size=8, embed_size=8, hidden_size=8, position_size=4),
     )

@@ -19,7 +19,9 @@ COUNT = 210
 SIZES = {"hidden_size": 16, "output_size": 8, "dropout": 0.0}
 WORD_SIZES = {"word_size": 8, "embed_size": 16, "dropout": 0.0}
 SHORT = {"piece_epochs": [2], "freeze_epochs": 1}
-CONFIG = parse_run_config({"batch_size": 30, "score_draws": 2, "backbone_options": SIZES, "method_options": SHORT})
+CONFIG = parse_run_config(
+    {"method": "crcl", "batch_size": 30, "score_draws": 2, "backbone_options": SIZES, "method_options": SHORT}
+)
 TOLERANCE = 2e-3
 
 
