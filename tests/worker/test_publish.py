@@ -11,7 +11,7 @@ from sqlalchemy import Engine, Row, text
 
 from model.engine import Scores
 from worker.stages.publish import COLUMNS, COPY_HEADER, COPY_TRAILER, FLOATS, binary_rows
-from worker.stages.score import load_scores, save_scores
+from worker.stages.results import load_scores, save_scores
 
 ROWS = np.arange(5, 1005, dtype=np.int64)
 NAMES = ["cat", "dog", "a longer name", "🐕", "שלום"]

@@ -17,7 +17,7 @@ from service.db.tables import Collection, Pair, Run, Score
 from worker.stages.context import StageContext, lift_time_limit
 from worker.stages.frozen import load_label_names
 from worker.stages.report import build_report
-from worker.stages.score import load_report, load_scores
+from worker.stages.results import load_report, load_scores
 
 # PostgreSQL's binary COPY: a header, then for each row the number of fields and each field behind its length.
 COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
@@ -118,11 +118,14 @@ def _publish(session: Session, context: StageContext, rows: npt.NDArray[np.int64
         "threshold": float(scores.threshold),
         **({} if calibration is None else _calibrated(calibration)),
         **({} if truth is None else {"truth": truth}),
+        **({} if known["drift"] is None else {"drift": known["drift"]}),
     }
     session.flush()
     run.report = build_report(
         session, run.id, run.collection_id, calibration, known["described"], known["recipe"] | _settings(run)
     )
+    if known["drift"] is not None:
+        run.report |= {"drift": known["drift"]}
     run.state, run.finished_at = JobState.SUCCEEDED, func.now()
 
 
