@@ -101,9 +101,8 @@ def judge(
     on_progress(0.9)
     calibration = calibrate(score[:count], score[count:], counted[count:], seed)
     if not calibration.has_evidence:
-        # Where no mismatch is found there is nothing to learn from probes; the method's own order is the better one.
-        score = own["confidence"]
-        calibration = calibrate(score[:count], score[count:], counted[count:], seed)
+        # Where no mismatch is like the probes they teach no order; the method's own is the better one then.
+        score[:count] = _in_order_of(base.clean_confidence[:count], score[:count])
     confidence = calibration.confidence(score).astype(np.float32)
     scores = _published(base, confidence, said.mean(axis=1), calibration, anchors, count)
     if joint is not None:
@@ -157,6 +156,13 @@ def sample_weights(
     raw = confidence.astype(np.float64) * np.sqrt(np.clip(correspondence, 0, 1))
     mean = raw[is_clean].mean() if is_clean.any() else raw.mean()
     return np.asarray(raw / max(mean, 1e-12), dtype=np.float32)
+
+
+def _in_order_of(order: npt.NDArray[np.float32], values: Floats) -> Floats:
+    """The same values, the lowest where `order` is lowest."""
+    found = np.empty_like(values)
+    found[np.argsort(order, kind="stable")] = np.sort(values)
+    return found
 
 
 def _sources(count: int, probes: Probes) -> Callable[[Ints], tuple[Ints, Ints]]:
