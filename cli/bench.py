@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from cli.bench_encode import encode
+from cli.bench_job import job
 from cli.bench_progress import watching
 from cli.output import JsonFlag, complain, say
 from cli.session import Options, run_options
 
 app = typer.Typer(help="Measure methods on real pairs with known noise.", no_args_is_help=True)
 app.command()(encode)
+app.command()(job)
 
 Data = Annotated[Path, typer.Option(help="Folder with the Flickr8k features, as its README describes it.")]
 Methods = Annotated[str, typer.Option(help="all, or names separated by commas.")]
