@@ -24,6 +24,8 @@ def kind_weights(evidence: Floats, kinds: npt.NDArray[np.int8], seed: int) -> tu
     """How much a random and a near probe stand for the mismatches of this collection; `kinds` is -1 for its pairs."""
     if not (kinds == NEAR).any():
         return 1.0, 0.0
+    if not (kinds == RANDOM).any():
+        return 0.0, 1.0
     rows = sampled(np.arange(len(kinds)), kinds >= 0, np.random.default_rng(seed), _MOST_FITTED)
     evidence, kinds = evidence[rows], kinds[rows]
     rates, likelihood = _fit(evidence, kinds, RATES[1])

@@ -19,6 +19,7 @@ LEAST_PROBES = 200
 NEAR_SHARE, LEAST_NEAR = 0.01, 10
 # Images that a near miss is chosen from; more would not come nearer in any way that matters.
 _MOST_CANDIDATES = 20_000
+_BLOCK = 1024
 # Keeps the draw of probes apart from everything else the seed decides.
 _SEED = 1_000_003
 
@@ -63,10 +64,8 @@ def make_probes(pairs: Pairs, share: float, seed: int) -> Probes:
     is_near = kinds == NEAR
     if is_near.any():
         images[is_near] = _near(pairs, captions[is_near], rng)
-    is_other = (pairs.image_ids[images] != pairs.image_ids[captions]) & (
-        pairs.caption_ids[images] != pairs.caption_ids[captions]
-    )
-    return Probes(images[is_other], captions[is_other], kinds[is_other])
+    is_new = ~np.isin(_content(pairs, images, captions), _content(pairs, np.arange(count), np.arange(count)))
+    return Probes(images[is_new], captions[is_new], kinds[is_new])
 
 
 def with_probes(pairs: Pairs, probes: Probes) -> Pairs:
@@ -85,6 +84,11 @@ def with_probes(pairs: Pairs, probes: Probes) -> Pairs:
         None if anchors is None else np.concatenate([anchors, np.zeros(len(probes), np.int8)]),
         pairs.is_joint,
     )
+
+
+def _content(pairs: Pairs, images: Ints, captions: Ints) -> Ints:
+    """A number for every image with every caption, the same where the content is."""
+    return np.asarray(pairs.image_ids[images] * (int(pairs.caption_ids.max()) + 1) + pairs.caption_ids[captions])
 
 
 def _spread(count: int, wanted: int, rng: np.random.Generator) -> Ints:
@@ -111,5 +115,8 @@ def _near(pairs: Pairs, captions: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _pooled(images: Any, rows: Ints) -> npt.NDArray[np.float32]:
-    values = np.asarray(images[rows], dtype=np.float32)
-    return values if values.ndim == 2 else values.mean(axis=1)
+    pooled = []
+    for at in range(0, len(rows), _BLOCK):  # regions are many times as large as their mean
+        values = np.asarray(images[rows[at : at + _BLOCK]], dtype=np.float32)
+        pooled.append(values if values.ndim == 2 else values.mean(axis=1))
+    return np.concatenate(pooled)

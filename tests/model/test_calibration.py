@@ -76,9 +76,6 @@ def cases() -> list[Case]:
 
 
 class TestIntervals:
-    @pytest.mark.xfail(
-        strict=True, reason="88 of 100: percentiles of the bootstrap are too narrow, and 0 % is left out"
-    )
     def test_noise_rate_is_covered(self, cases: list[Case]) -> None:
         found = [(case.calibration.noise_rate, case.rate) for case in cases]
         assert sum(interval.low <= rate <= interval.high for interval, rate in found) >= 90

@@ -95,12 +95,19 @@ class TestMakeProbes:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_never_the_same_content_where_much_is_repeated(self, seed: int) -> None:
-        """Eight images and five captions make 300 pairs: most re-pairings meet old content."""
+        """Eight images and twelve captions make 300 pairs: many re-pairings are pairs of the collection."""
         pairs, _ = make_pairs(300, 0.0, repeats=38)
-        pairs = replace(pairs, caption_ids=np.arange(300) % 5)
+        pairs = replace(pairs, caption_ids=(pairs.image_ids + np.arange(300) % 5) % 12)
         probes = make_probes(pairs, 0.5, seed)
         assert len(probes) > 50
         assert_all_others(pairs, probes)
+        known = set(zip(pairs.image_ids, pairs.caption_ids, strict=True))
+        made = zip(pairs.image_ids[probes.images], pairs.caption_ids[probes.captions], strict=True)
+        assert known.isdisjoint(made)
+
+    def test_none_where_every_image_has_every_caption(self) -> None:
+        pairs, _ = make_pairs(300, 0.0, repeats=38)
+        assert len(make_probes(replace(pairs, caption_ids=np.arange(300) % 5), 0.5, seed=0)) == 0
 
     def test_near_ones_resemble_more_than_random_ones(self, pairs: Pairs, probes: Probes) -> None:
         near, random = resemblance(pairs, probes, NEAR), resemblance(pairs, probes, RANDOM)
