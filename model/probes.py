@@ -15,6 +15,8 @@ from model.neighbours import Index, unit
 from model.pairs import Pairs, Placed, PlacedTexts
 
 LEAST_PROBES = 200
+# Fewer than these calibrate nothing, and are left out.
+_FEWEST = 50
 # A near miss is one of this share of the images most like the right one, and of at least so many.
 NEAR_SHARE, LEAST_NEAR = 0.01, 10
 # Images that a near miss is chosen from; more would not come nearer in any way that matters.
@@ -51,7 +53,7 @@ class Probes:
 
 
 def make_probes(pairs: Pairs, share: float, seed: int) -> Probes:
-    """A share of the collection, at least 200; fewer only where re-pairing gives the same content again.
+    """A share of the collection, at least 200; fewer, or none, only where re-pairing gives the same content again.
 
     Stratified: the captions are spread evenly over the collection, in its order.
     """
@@ -64,7 +66,11 @@ def make_probes(pairs: Pairs, share: float, seed: int) -> Probes:
     is_near = kinds == NEAR
     if is_near.any():
         images[is_near] = _near(pairs, captions[is_near], rng)
-    is_new = ~np.isin(_content(pairs, images, captions), _content(pairs, np.arange(count), np.arange(count)))
+    is_new: npt.NDArray[np.bool_] = ~np.isin(
+        _content(pairs, images, captions), _content(pairs, np.arange(count), np.arange(count))
+    )
+    if is_new.sum() < _FEWEST:
+        is_new[:] = False
     return Probes(images[is_new], captions[is_new], kinds[is_new])
 
 
