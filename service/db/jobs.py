@@ -100,7 +100,9 @@ def heartbeat(session: Session, claim: Claim, lease_seconds: float, done: int, t
 def finish(session: Session, claim: Claim) -> None:
     """The stage is done; what comes after it may start. Part of the transaction that writes its results."""
     _lock_run(session, claim.run_id)
-    _fenced(session, claim, state=JobState.SUCCEEDED, finished_at=func.now(), lease_until=None, error=None)
+    # Not now(), which is when this transaction began: a COPY of minutes may lie between.
+    ended = func.clock_timestamp()
+    _fenced(session, claim, state=JobState.SUCCEEDED, finished_at=ended, lease_until=None, error=None)
     session.execute(update(Stage).where(Stage.id == claim.stage_id).values(done=Stage.total))
     if claim.name == StageName.INGEST:
         waiting = select(Run.id).where(Run.collection_id == claim.collection_id, Run.state == JobState.QUEUED)
