@@ -1,5 +1,5 @@
 """A cap on request bodies. FastAPI reads a JSON body before it looks at the key, so without a cap anybody could
-fill the memory. Uploads (PUT) are streamed and have a cap of their own."""
+fill the memory. Uploads (PUT of a `/file`) are streamed and have a cap of their own."""
 
 from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,7 +12,8 @@ class BodyLimit:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_limited = scope["type"] == "http" and scope["method"] != "PUT"
+        is_upload = scope["type"] == "http" and scope["method"] == "PUT" and scope["path"].endswith("/file")
+        is_limited = scope["type"] == "http" and not is_upload
         await self.app(scope, _limited(receive) if is_limited else receive, send)
 
 

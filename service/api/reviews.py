@@ -1,36 +1,20 @@
 """Reviews: what people say of pairs, which pairs to look at next, and what follows for the run."""
 
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.routing import APIRoute
+from fastapi import APIRouter, Path, Query
 
 from service import cursor, queries, reviews
 from service.db import reviews as stored
 from service.db.tables import Collection
 from service.db.tables import Review as Row
 from service.deps import Limit, PageCursor, ReadKey, SessionDep, WriteKey
-from service.limits import _limited
 from service.review_estimate import estimate as estimate_of
 from service.schemas import Page
 from service.schemas_reviews import Estimate, Plan, Planned, Review, ReviewBatch, ReviewGiven, Stored, Uid
 
-
-class _CappedRoute(APIRoute):
-    """`BodyLimit` leaves every PUT alone for the sake of uploads; the one here has a small body."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def capped(request: Request) -> Response:
-            return await handle(Request(request.scope, _limited(request.receive)))
-
-        return capped
-
-
-router = APIRouter(prefix="/v1", tags=["reviews"], route_class=_CappedRoute)
+router = APIRouter(prefix="/v1", tags=["reviews"])
 
 PairUid = Annotated[Uid, Path()]
 

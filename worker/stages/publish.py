@@ -75,7 +75,7 @@ def _table(
     columns += [(name, ">f4", getattr(scores, name)[places]) for name in FLOATS]
     columns.append(("is_clean", "?", scores.is_clean[places]))
     for name in OPTIONAL_FLOATS:
-        values = getattr(scores, name, None)
+        values = getattr(scores, name)
         columns.append((name, ">f4", None if values is None else values[places]))
     columns.append(("predicted_label", "V0" if labels is None else f"V{labels.itemsize}", labels))
     layout: list[tuple[str, str]] = [("fields", ">i2")]
