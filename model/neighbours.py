@@ -14,6 +14,7 @@ EXACT_COUNT = 50_000
 # Lists per square root of the count, and how many of them are looked through.
 _LISTS, _PROBED = 4, 24
 _TRAINING_VECTORS = 50_000
+_BLOCK = 8192
 
 
 def unit(vectors: npt.NDArray[np.floating]) -> Vectors:
@@ -21,22 +22,37 @@ def unit(vectors: npt.NDArray[np.floating]) -> Vectors:
     return np.asarray(vectors / np.maximum(lengths, 1e-9), dtype=np.float32)
 
 
+class Units:
+    """Some rows of an array brought to length one: read when asked for, so that it may be larger than the memory."""
+
+    def __init__(self, source: Any, places: Ints) -> None:
+        self._source = source
+        self._places = places
+        self.shape = (len(places), source.shape[1])
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, rows: Ints | slice) -> Vectors:
+        return unit(self._source[self._places[rows]])
+
+
 class Index:
     """Unit vectors to search in."""
 
-    def __init__(self, vectors: Vectors) -> None:
-        vectors = np.ascontiguousarray(vectors)
+    def __init__(self, vectors: Vectors | Units, exact_count: int = EXACT_COUNT) -> None:
         count, width = vectors.shape
         self._index: Any = faiss.IndexFlatIP(width)
-        if count > EXACT_COUNT:
+        if count > exact_count:
             lists = _LISTS * int(count**0.5)
             self._coarse = self._index  # faiss does not keep it alive itself
             self._index = faiss.IndexIVFScalarQuantizer(
                 self._coarse, width, lists, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
             )
-            self._index.train(vectors[:: max(1, count // _TRAINING_VECTORS)])
+            self._index.train(np.ascontiguousarray(vectors[:: max(1, count // _TRAINING_VECTORS)]))
             self._index.nprobe = _PROBED
-        self._index.add(vectors)
+        for at in range(0, count, _BLOCK):
+            self._index.add(np.ascontiguousarray(vectors[at : at + _BLOCK]))
 
     def nearest(self, queries: Vectors, count: int) -> tuple[Ints, Vectors]:
         """The `count` nearest of each query, nearest first, with their cosines."""

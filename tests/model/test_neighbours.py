@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-import model.neighbours
-from model.neighbours import Index, Vectors, unit
+from model.neighbours import Index, Units, Vectors, unit
 
 
 def clustered(count: int, seed: int = 0) -> Vectors:
@@ -26,6 +25,15 @@ class TestUnit:
         assert not unit(np.zeros((2, 3))).any()
 
 
+class TestUnits:
+    def test_rows_are_those_of_the_places_at_length_one(self) -> None:
+        source = np.array([[3.0, 4.0], [0.0, 2.0], [5.0, 0.0]], np.float32)
+        found = Units(source, np.array([2, 0]))
+        assert found.shape == (2, 2)
+        np.testing.assert_allclose(found[np.array([1, 0])], [[0.6, 0.8], [1.0, 0.0]], atol=1e-7)
+        np.testing.assert_allclose(found[:1], [[1.0, 0.0]], atol=1e-7)
+
+
 class TestIndex:
     def test_exact_equals_brute_force(self) -> None:
         vectors, queries = clustered(2000), clustered(100, seed=1)
@@ -40,37 +48,40 @@ class TestIndex:
         np.testing.assert_array_equal(places[:, 0], np.arange(500))
         np.testing.assert_allclose(cosines, 1.0, atol=1e-5)
 
-    def test_inverted_lists_find_nine_of_ten(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(model.neighbours, "EXACT_COUNT", 1000)
+    def test_vectors_read_in_blocks_are_searched_like_an_array(self) -> None:
+        vectors, queries = clustered(20_000), clustered(50, seed=1)
+        places, cosines = Index(Units(2 * vectors, np.arange(20_000))).nearest(queries, 5)
+        expected, near = Index(vectors).nearest(queries, 5)
+        np.testing.assert_array_equal(places, expected)
+        np.testing.assert_allclose(cosines, near, atol=1e-5)
+
+    def test_inverted_lists_find_nine_of_ten(self) -> None:
         vectors, queries = clustered(10_000), clustered(200, seed=1)
-        places, cosines = Index(vectors).nearest(queries, 20)
+        places, cosines = Index(Units(vectors, np.arange(10_000)), exact_count=1000).nearest(queries, 20)
         true = brute_force(vectors, queries, 20)
         recall = np.mean([len(set(a) & set(b)) / 20 for a, b in zip(places, true, strict=True)])
         assert recall >= 0.9
         assert (np.diff(cosines, axis=1) <= 0).all()
 
-    def test_lists_with_too_few_give_valid_places_that_do_not_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_lists_with_too_few_give_valid_places_that_do_not_count(self) -> None:
         """More are asked for than the lists near the query hold."""
-        monkeypatch.setattr(model.neighbours, "EXACT_COUNT", 1000)
-        places, cosines = Index(clustered(3000)).nearest(clustered(5, seed=1), 2900)
+        places, cosines = Index(clustered(3000), exact_count=1000).nearest(clustered(5, seed=1), 2900)
         assert places.min() >= 0
         assert places.max() < 3000
         assert (cosines[:, -1] == -1).all()
 
     @pytest.mark.parametrize("exact_count", [10_000, 1000])
-    def test_vectors_without_direction_are_no_obstacle(self, monkeypatch: pytest.MonkeyPatch, exact_count: int) -> None:
-        monkeypatch.setattr(model.neighbours, "EXACT_COUNT", exact_count)
+    def test_vectors_without_direction_are_no_obstacle(self, exact_count: int) -> None:
         vectors = clustered(3000)
         vectors[::2] = 0.0
         queries = np.concatenate([np.zeros((3, 16), np.float32), vectors[1:2]])
-        places, cosines = Index(vectors).nearest(queries, 5)
+        places, cosines = Index(vectors, exact_count).nearest(queries, 5)
         assert np.isfinite(cosines).all()
         assert ((places >= 0) & (places < 3000)).all()
         assert places[3, 0] == 1
 
-    def test_nothing_but_zeros(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(model.neighbours, "EXACT_COUNT", 100)
+    def test_nothing_but_zeros(self) -> None:
         zeros = np.zeros((2000, 8), np.float32)
-        places, cosines = Index(zeros).nearest(zeros[:4], 3)
+        places, cosines = Index(zeros, exact_count=100).nearest(zeros[:4], 3)
         assert ((places >= 0) & (places < 2000)).all()
         assert np.isfinite(cosines).all()
