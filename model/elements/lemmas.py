@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import simplemma
 
-from model.elements.stop_words import PLURAL_ONLY
+from model.elements.stop_words import PLURAL_ONLY, word_set
 
 _REMEMBERED = 50_000
 
@@ -32,5 +32,5 @@ def positive(adjective: str) -> str:
     return simplemma.lemmatize(adjective, lang="en").lower()
 
 
-_IE = frozenset("cookies movies ties pies brownies calories selfies zombies hoodies birdies smoothies".split())
+_IE = word_set("cookies movies ties pies brownies calories selfies zombies hoodies birdies smoothies")
 _IRREGULAR = {"leaves": "leaf", "men": "man", "axes": "axe", "hoodies": "hoodie"}

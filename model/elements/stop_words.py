@@ -1,17 +1,22 @@
 """English words with a part to play in captions: what never is an element, what counts, what quantifies."""
 
-PICTURES = frozenset(
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PICTURES = word_set(
     "photo photograph photography pic picture image img snapshot shot closeup close-up selfie illustration drawing "
     "painting cartoon artwork art sketch clip clipart print vector wallpaper poster postcard thumbnail portrait render "
-    "rendering graphic footage frame screenshot file stock card storybook jpg jpeg png gif".split()
+    "rendering graphic footage frame screenshot file stock card storybook jpg jpeg png gif"
 )  # their modifiers and possessors ("stock photo", "children's book illustration") go with them
-VIEWS = frozenset("background foreground backdrop view scene scenery sight".split())  # "mountain view" is a mountain
-VAGUE = frozenset(
+VIEWS = word_set("background foreground backdrop view scene scenery sight")  # "mountain view" is a mountain
+VAGUE = word_set(
     "side front back top bottom left right middle center centre rear end left-hand right-hand distance direction "
     "viewer copy space text day time moment year month week hour minute today way kind type sort lot bit number amount "
     "piece part variety series thing something anything nothing everything someone somebody anyone everyone other "
     "others one ones self myself himself herself itself themselves yourself ourselves length example title "
-    "caption royalty www http https com amp nbsp quot".split()
+    "caption royalty www http https com amp nbsp quot"
 )
 STOPPED = PICTURES | VIEWS | VAGUE
 
@@ -27,24 +32,24 @@ NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "eleven": 11, "twelve": 12, "both": 2, "dozen": 12,
 }  # fmt: skip
-COLOURS = frozenset(
+COLOURS = word_set(
     "red orange yellow green turquoise teal aqua blue purple violet pink brown black white grey gray beige tan scarlet "
-    "crimson maroon magenta cyan indigo navy silver gold golden ivory lavender olive khaki tangerine emerald aquamarine "
-    "multicolored multicoloured colorful colourful".split()
+    "crimson maroon magenta cyan indigo navy silver gold golden ivory lavender olive khaki tangerine emerald "
+    "aquamarine multicolored multicoloured colorful colourful"
 )
 # What the eye cannot check, and what would only part equal elements.
-OPINIONS = frozenset(
+OPINIONS = word_set(
     "beautiful lovely cute pretty nice great good charming cheerful delightful splendid wonderful gorgeous stunning "
     "amazing awesome adorable attractive perfect best favorite favourite famous popular real original "
-    "magnificent fantastic incredible interesting special".split()
+    "magnificent fantastic incredible interesting special"
 )
 # After an adjective or a noun these make one attribute with it: "brown haired", "snow covered".
-JOINED = frozenset(
+JOINED = word_set(
     "haired sleeved colored coloured eyed legged eared nosed shaped sized clad covered faced tailed footed winged "
-    "capped lined skinned breasted striped-colored".split()
+    "capped lined skinned breasted striped-colored"
 )
-PLURAL_ONLY = frozenset(
+PLURAL_ONLY = word_set(
     "glasses sunglasses eyeglasses goggles pants jeans shorts trousers tights leggings overalls scissors binoculars "
     "clothes headphones earphones pajamas pyjamas trunks chaps stairs bleachers woods people cattle police "
-    "underpants panties boxers slacks khakis tongs pliers briefs outskirts highlands".split()
+    "underpants panties boxers slacks khakis tongs pliers briefs outskirts highlands"
 )

@@ -7,11 +7,12 @@ B: be, M: modal, I: preposition, O: of, U: while, T: to, R: adverb, W: pronoun, 
 """
 
 import re
+import warnings
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from model.elements.stop_words import COLOURS, NUMBERS
+from model.elements.stop_words import COLOURS, NUMBERS, word_set
 
 _REMEMBERED = 100_000
 _FIXED = {
@@ -46,17 +47,21 @@ _PENN = {
     "WP$": "D", "POS": "'", "FW": "N",
 }  # fmt: skip
 # Nouns in -ing that name a thing at least as often as they tell what somebody does.
-_THINGS = frozenset(
+_THINGS = word_set(
     "building railing clothing ceiling painting wedding crossing drawing landing opening evening morning thing string "
     "ring king wing spring swing sling sibling duckling darling lightning awning earring pudding "
-    "icing bedding wiring flooring paneling scaffolding fencing meeting sing bring gathering sting".split()
+    "icing bedding wiring flooring paneling scaffolding fencing meeting sing bring gathering sting"
 )
 _PARTS = re.compile(r"[-–]")
 
 
 @lru_cache(1)
 def _library() -> Any:
-    return import_module("textblob.en")  # on first use: it takes two seconds, for it brings all of nltk
+    library = import_module("textblob.en")  # on first use: it takes two seconds, for it brings all of nltk
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # it leaves closing its files to the garbage collector
+        library.parser.find_tags(["a", "unheardofs"])  # a known and an unknown word have it read them all
+    return library
 
 
 def _penn(word: str) -> str:
