@@ -60,7 +60,7 @@ class Agreement:
         learned: tuple[Any, Any] | None = None,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
-        self._size = len(pairs)
+        self._size, self._count = len(pairs), count
         rows = np.arange(count)
         self.references = rows if count <= MOST_REFERENCES else np.linspace(0, count - 1, MOST_REFERENCES).astype(int)
         given = [("encoder", pairs.images, pairs.captions)] + ([("learned", *learned)] if learned else [])
@@ -87,7 +87,7 @@ class Agreement:
         out = np.empty((self._size, len(self.names)), np.float32)
         numbers = {id(space): number for number, space in enumerate(self._spaces)}
         for some in _blocks(np.arange(self._size)):
-            own = {id(space): space.vectors(some) for space in self._spaces}
+            own = {id(space): self._vectors(space, some) for space in self._spaces}
             for column, (near, other) in enumerate(self._combinations()):
                 found = self._found[numbers[id(near)], some]
                 places = found["place"]
@@ -103,9 +103,14 @@ class Agreement:
                 if near.is_image != other.is_image:
                     yield near, other
 
+    def _vectors(self, space: Space, rows: Ints) -> Floats:
+        """Known already where every pair is a reference; only probes are read then."""
+        is_known = len(self.references) == self._count and rows[-1] < self._count
+        return space.reference[rows] if is_known else space.vectors(rows)
+
     def _search(self, number: int, space: Space, rows: Ints, first: Ints, second: Ints) -> None:
         kept = self._found.dtype["place"].shape[0]
-        places, cosines = space.index.nearest(space.vectors(rows), kept + 3)
+        places, cosines = space.index.nearest(self._vectors(space, rows), kept + 3)
         found = self.references[places]
         is_own = (found == rows[:, None]) | (found == first[:, None]) | (found == second[:, None])
         order = np.argsort(is_own, axis=1, kind="stable")[:, :kept]

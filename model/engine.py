@@ -260,7 +260,9 @@ class Engine:
 
         def drawn(network: int, judge: Judge) -> Tensor:
             generator = torch.Generator().manual_seed(seed)
-            seen = [self._networks.look(network, judge, self._batch_size, generator, self._poll) for _ in range(draws)]
+            lanes = self.config.networks if self._is_concurrent else 1
+            poll = self._heed if lanes > 1 else self._poll
+            seen = [self._networks.look(network, judge, self._batch_size, generator, poll, lanes) for _ in range(draws)]
             return torch.stack(seen).mean(dim=0)
 
         self._method.survey(phase, look)
@@ -280,5 +282,9 @@ class Engine:
 
     def _poll(self) -> None:
         self._batches += 1
-        if self._fleet.size == 1 and self._batches % _POLL_BATCHES == 0 and self._should_stop():
+        if self._fleet.size == 1 and self._batches % _POLL_BATCHES == 0:
+            self._heed()
+
+    def _heed(self) -> None:
+        if self._should_stop():
             raise Stopped

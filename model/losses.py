@@ -84,15 +84,15 @@ def matching_probability(similarity: Tensor, forbidden: Tensor, temperature: flo
     return (captions.diagonal().exp() + images.diagonal().exp()) / 2
 
 
-def active(similarity: Tensor, forbidden: Tensor, temperature: float) -> Tensor:
+def active(log_probabilities: tuple[Tensor, Tensor]) -> Tensor:
     """CRCL, L_d above Eq. 8, without its label: -(log p_ii + log p_ii) of both directions."""
-    captions, images = matching_log_probabilities(similarity, forbidden, temperature)
+    captions, images = log_probabilities
     return -(captions.diagonal() + images.diagonal())
 
 
-def complementary(similarity: Tensor, forbidden: Tensor, temperature: float, q: Tensor) -> Tensor:
+def complementary(log_probabilities: tuple[Tensor, Tensor], q: Tensor) -> Tensor:
     """CRCL Eq. 6: what the negatives take, tamed by the power q in [0, 1] per pair (B,)."""
-    captions, images = matching_log_probabilities(similarity, forbidden, temperature)
+    captions, images = log_probabilities
     return _complementary(captions, q) + _complementary(images.T, q)
 
 

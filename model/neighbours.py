@@ -17,6 +17,11 @@ _TRAINING_VECTORS = 50_000
 _BLOCK = 8192
 
 
+def use_cores(count: int) -> None:
+    """Search with so many threads."""
+    faiss.omp_set_num_threads(count)
+
+
 def unit(vectors: npt.NDArray[np.floating]) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-9), dtype=np.float32)

@@ -1,7 +1,9 @@
 """The networks that are trained together, with their inputs, optimisers and random state."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from model.inputs import FeatureReader, Reader, Side, WordReader, load_reader
 from model.options.backbones import HeadConfig, WordsConfig
 from model.pairs import Identity, Pairs
 from model.parallel import Fleet
+from model.together import run_together
 from model.training import Batch, Judge
 from model.words import Vocabulary
 
@@ -112,19 +115,39 @@ class Networks:
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self._fleet.sum_gradients(network.parameters())
-        torch.nn.utils.clip_grad_norm_(network.parameters(), self._config.gradient_clip)
+        torch.nn.utils.clip_grad_norm_(network.parameters(), self._config.gradient_clip, foreach=True)
         optimiser.step()
 
-    def look(self, k: int, judge: Judge, size: int, generator: torch.Generator, poll: Callable[[], None]) -> Tensor:
-        """Map `judge` over the collection in random batches, network k in evaluation mode: (N, ...)."""
+    def look(
+        self,
+        k: int,
+        judge: Judge,
+        size: int,
+        generator: torch.Generator,
+        poll: Callable[[], None],
+        lanes: int = 1,
+    ) -> Tensor:
+        """Map `judge` over the collection in random batches, network k in evaluation mode: (N, ...).
+
+        `lanes` threads share the batches, which know nothing of each other."""
         order = torch.randperm(self._count, generator=generator)
         # The last batch is filled from the start: every pair meets the same number of negatives.
         order = torch.cat([order, order[: -self._count % size]])
         batches = torch.split(order, size)
         found: dict[int, Tensor] = {}
-        for number in range(self._fleet.rank, len(batches), self._fleet.size):
-            poll()
-            found[number] = self._judged(k, judge, batches[number]).cpu()
+
+        def judged(lane: int, is_over: threading.Event) -> None:
+            for number in range(self._fleet.rank + lane, len(batches), self._fleet.size * lanes):
+                if lanes == 1:
+                    poll()
+                elif is_over.is_set():
+                    return
+                found[number] = self._judged(k, judge, batches[number]).cpu()
+
+        if lanes == 1:
+            judged(0, threading.Event())
+        else:
+            run_together([partial(judged, lane) for lane in range(lanes)], poll)
         some = next(iter(found.values()))
         values = torch.zeros(len(order), *some.shape[1:])
         for number, value in found.items():

@@ -35,8 +35,9 @@ _SAME = 0.9999
 # As in model/agreement.py.
 _DECAY = 0.1
 _MOST_ODDS = 40.0  # what a cosine of 1 against none makes; more only where all negatives share content with the pair
-# Cross-attention compares every image of a block with every caption of it.
-_BLOCK = 256
+_BLOCK = 4096
+# Networks compare every image of so many with every caption of them.
+_COMPARED = 256
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,9 @@ class Witnesses:
     def _block(self, pairs: Pairs, rows: Ints) -> Look:
         sources = [source for _, both in _sources(self.trained, pairs) for source in both]
         own = [replace(space, source=source).vectors(rows) for space, source in zip(self._spaces, sources, strict=True)]
-        similarity, odds = self._networks(pairs, rows, own)
+        parts = [slice(at, at + _COMPARED) for at in range(0, len(rows), _COMPARED)]
+        compared = [self._networks(pairs, rows[part], [vectors[part] for vectors in own]) for part in parts]
+        similarity, odds = (np.concatenate(both) for both in zip(*compared, strict=True))
         agreement, nearest = self._neighbours(own)
         joint = self._joint(pairs, rows) if self._is_joint else None
         seen = np.stack([similarity, odds], axis=2).reshape(len(rows), -1)  # (n, 2 * networks), network by network

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from model.config import RunConfig
-from model.losses import active, complementary, matching_probability
+from model.losses import active, complementary, matching_log_probabilities, matching_probability
 from model.options.crcl import CRCLConfig
 from model.pairs import Pairs
 from model.training import Batch, Look, Method, Phase, Scores, Step, grown
@@ -51,8 +51,8 @@ class CRCL(Method):
         # Eq. 12. The zero is used here and not written back (the released code does): a label may recover.
         label = label.masked_fill(label < self.options.noisy_below, 0.0)
         q = 1 - label if self.options.recast_q else torch.full_like(label, self.options.q)
-        direct = label * active(batch.similarity, batch.forbidden, self.options.temperature)
-        indirect = complementary(batch.similarity, batch.forbidden, self.options.temperature, q)
+        matching = matching_log_probabilities(batch.similarity, batch.forbidden, self.options.temperature)
+        direct, indirect = label * active(matching), complementary(matching, q)
         # Eq. 8 and 9
         return (self.options.active_weight * direct + self.options.complementary_weight * indirect).mean()
 

@@ -112,7 +112,7 @@ class TestMatchingProbability:
 
 class TestActive:
     def test_adds_both_directions(self) -> None:
-        found = active(TestMatchingLogProbabilities.two, alone(2), 1.0)
+        found = active(matching_log_probabilities(TestMatchingLogProbabilities.two, alone(2), 1.0))
         assert found.tolist() == pytest.approx([2 * math.log(1.5), 2 * LOG2])
 
 
@@ -120,20 +120,28 @@ class TestComplementary:
     """For the same S: pair 0 leaves tan(1/3) of tan(2/3) + tan(1/3), pair 1 tan(1/2) of 2 tan(1/2), twice each."""
 
     def test_q_of_zero_is_the_plain_sum(self) -> None:
-        found = complementary(TestMatchingLogProbabilities.two, alone(2), 1.0, q=torch.zeros(2))
+        found = complementary(
+            matching_log_probabilities(TestMatchingLogProbabilities.two, alone(2), 1.0), q=torch.zeros(2)
+        )
         assert found.tolist() == pytest.approx([2 * math.tan(1 / 3), 2 * math.tan(1 / 2)])
 
     def test_q_of_one_is_the_share(self) -> None:
-        found = complementary(TestMatchingLogProbabilities.two, alone(2), 1.0, q=torch.ones(2))
+        found = complementary(
+            matching_log_probabilities(TestMatchingLogProbabilities.two, alone(2), 1.0), q=torch.ones(2)
+        )
         share = math.tan(1 / 3) / (math.tan(1 / 3) + math.tan(2 / 3))
         assert found.tolist() == pytest.approx([2 * share, 1.0])
 
     def test_q_is_taken_per_pair(self) -> None:
-        found = complementary(TestMatchingLogProbabilities.two, alone(2), 1.0, q=torch.tensor([0.0, 1.0]))
+        found = complementary(
+            matching_log_probabilities(TestMatchingLogProbabilities.two, alone(2), 1.0), q=torch.tensor([0.0, 1.0])
+        )
         assert found.tolist() == pytest.approx([2 * math.tan(1 / 3), 1.0])
 
     def test_batch_of_one_is_zero(self) -> None:
-        assert complementary(torch.tensor([[0.3]]), alone(1), 0.05, q=torch.ones(1)).tolist() == [0.0]
+        assert complementary(
+            matching_log_probabilities(torch.tensor([[0.3]]), alone(1), 0.05), q=torch.ones(1)
+        ).tolist() == [0.0]
 
     @staticmethod
     def summed_over_all_pairings(seed: int, q: float) -> float:
@@ -142,7 +150,9 @@ class TestComplementary:
         similarity = torch.randn(size, size, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
         power = torch.full((size,), q, dtype=torch.float64)
         turned = [similarity.roll(shift, dims=1) for shift in range(size)]
-        return float(sum(complementary(one, alone(size), 0.5, power).sum() for one in turned))
+        return float(
+            sum(complementary(matching_log_probabilities(one, alone(size), 0.5), power).sum() for one in turned)
+        )
 
     @pytest.mark.parametrize("seed", [0, 1, 2])
     def test_q_of_one_is_noise_tolerant(self, seed: int) -> None:
@@ -161,8 +171,8 @@ FUNCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "triplet mean": lambda s, mask: triplet(s, mask, MARGIN + 0.013, "mean"),
     "triplet hardest": lambda s, mask: triplet(s, mask, MARGIN + 0.013, "hardest"),
     "matching probability": lambda s, mask: matching_probability(s, mask, 0.5),
-    "active": lambda s, mask: active(s, mask, 0.5),
-    "complementary": lambda s, mask: complementary(s, mask, 0.5, q=1 - LABEL),
+    "active": lambda s, mask: active(matching_log_probabilities(s, mask, 0.5)),
+    "complementary": lambda s, mask: complementary(matching_log_probabilities(s, mask, 0.5), q=1 - LABEL),
 }
 
 

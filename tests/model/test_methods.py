@@ -9,7 +9,7 @@ import torch
 
 from model.config import METHOD_CONFIGS, MIN_PAIRS, RunConfig
 from model.engine import Engine, Pairs, Scores, Step, Stopped
-from model.losses import complementary
+from model.losses import complementary, matching_log_probabilities
 from model.methods import METHODS
 from model.methods.crcl import CRCL
 from model.metrics import auroc, detection
@@ -133,7 +133,12 @@ class TestCRCL:
         method = CRCL(config_of("crcl", method_options=options), pairs_of(2))
         method.labels[0] = torch.tensor([0.3, 0.9])
         batch = batch_of(torch.tensor([[0.1, 0.4], [0.3, 0.2]]))
-        expected = 2.0 * complementary(batch.similarity, batch.forbidden, 0.05, torch.full((2,), q)).mean()
+        expected = (
+            2.0
+            * complementary(
+                matching_log_probabilities(batch.similarity, batch.forbidden, 0.05), torch.full((2,), q)
+            ).mean()
+        )
         found = method.loss(Step(next(iter(method.phases())), 0, {"all": batch}))
         assert found.item() == pytest.approx(expected.item())
 

@@ -1,5 +1,8 @@
 """Trained networks -> one set of scores and what a report shows of them, kept as files until they are published."""
 
+import os
+
+from model.neighbours import use_cores
 from model.trust import judge
 from worker.stages import borrow
 from worker.stages.context import StageContext
@@ -17,6 +20,7 @@ def run(context: StageContext) -> None:
     rows, pairs, probes = load_learned(context)
     engine = make_engine(context, pairs)
     engine.fit()  # finished in the stage before: loads the last checkpoint
+    use_cores(len(os.sched_getaffinity(0)))
     verdict, scores = None, engine.scores()
     if len(probes):
 
