@@ -8,10 +8,16 @@ from model.elements.lemmas import positive, singular
 from model.elements.stop_words import JOINED, NUMBERS, OPINIONS, PICTURES, QUANTITIES, STOPPED, VIEWS
 
 MOST_ELEMENTS = 40
-_MOST_COUNT = 99  # a larger number is a year or a model, not a count
-_PHRASE = re.compile(r"([aD]{0,3})((?:R(?=[RAKJC])|C|[AKJ](?:(?:,?&|,)(?=R?[AKJ]))?){0,12})([NSP]{1,6})")
+_MODIFIERS = (
+    r"(?:R(?=[RAKJC])"  # very
+    r"|C"
+    r"|[AKJ](?:(?:,?&|,)(?=R?[AKJ]))?"  # black and; tall,
+    r"|[NP](?=[NP]{0,2}[AKJ]{1,4}[NSP])"  # snow covered, light blue: a noun before an adjective belongs to it
+    r"){0,12}"
+)
+_PHRASE = re.compile(rf"([aD]{{0,3}})({_MODIFIERS})([NSP]{{1,6}})")
 # What follows a phrase and says how it is: "is red", "that is small and blue", "dressed in black", "painted green".
-_SAID = re.compile(r"(?:W?BR?V?(?=[AK])|(?:W?B?V)?I(?=K)|V(?=K))([AK](?:,?&[AK])?)(?![AKJNSPRCG])")
+_SAID = re.compile(r"(?:W?BR?V?(?=[Ak])|(?:W?B?V)?I(?=k)|V(?=k))([Ak](?:,?&[Ak])?)(?![AKJNSPRC])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +66,36 @@ def _belongs_to_picture(tagged: Words, last: int) -> bool:
 
 def _element(tagged: Words, match: re.Match[str], quantity: int | None) -> Element | None:
     words, letters = tagged.words, tagged.letters
-    first, last = match.start(3), match.end(3)
-    while last > first and singular_of(words[last - 1], letters[last - 1]) in STOPPED:
-        if singular_of(words[last - 1], letters[last - 1]) not in VIEWS:
-            return None
-        last -= 1
+    first, last = match.start(3), _shown(tagged, match)
     if last == first:
         return None
-    head = singular_of(words[last - 1], letters[last - 1])
-    count = quantity if quantity is not None else _count(words[match.start() : first])
+    head = _singular(words[last - 1], letters[last - 1])
+    numbered = _numbered(words, match.start(), first, letters[last - 1] == "S")
+    count = quantity if quantity is not None else _count(words[numbered]) if numbered is not None else None
     kept = [i for i in range(match.start(2), last - 1) if _is_attribute(words[i], letters[i])]
     attributes = _attributes([words[i] for i in kept], [letters[i] for i in kept])
-    if last == match.end(3):
+    if last == match.end():
         attributes += _said_after(tagged, last)
-    start = tagged.starts[min(kept[0] if kept else last - 1, *_count_at(words, letters, match))]
-    is_name = letters[last - 1] == "P"
-    return _made(head, tuple(dict.fromkeys(attributes)), count, (start, tagged.ends[last - 1]), is_name)
+    begin = kept[0] if kept else last - 1
+    if numbered is not None and letters[numbered] == "C":
+        begin = min(begin, numbered)
+    span = tagged.starts[begin], tagged.ends[last - 1]
+    return _made(head, tuple(dict.fromkeys(attributes)), count, span, letters[last - 1] == "P")
+
+
+def _shown(tagged: Words, match: re.Match[str]) -> int:
+    """Where the nouns that name something end: before "background", and nowhere if they name the picture itself."""
+    first, last = match.start(3), match.end()
+    while last > first:
+        noun = _singular(tagged.words[last - 1], tagged.letters[last - 1])
+        if noun == "top" and match.start(2) < last - 1:
+            return last  # a red top is clothing, the top is a place
+        if noun not in STOPPED:
+            return last
+        if noun not in VIEWS:
+            return first
+        last -= 1
+    return first
 
 
 def _made(head: str, attributes: tuple[str, ...], count: int | None, span: tuple[int, int], is_name: bool) -> Element:
@@ -83,28 +103,29 @@ def _made(head: str, attributes: tuple[str, ...], count: int | None, span: tuple
     return Element(" ".join((*several, *attributes, head)), head, attributes, count, *span, is_name)
 
 
-def singular_of(word: str, letter: str) -> str:
+def _singular(word: str, letter: str) -> str:
     return singular(word) if letter == "S" else word
 
 
 def _is_attribute(word: str, letter: str) -> bool:
-    return letter in "AKJNSP" and word not in STOPPED and word not in OPINIONS and word not in NUMBERS
+    if letter in "NS":
+        return word not in PICTURES and word not in VIEWS
+    return letter in "AKkJP" and word not in STOPPED and word not in OPINIONS and word not in NUMBERS
 
 
-def _count_at(words: list[str], letters: str, match: re.Match[str]) -> tuple[int, int]:
-    """Where the phrase's number stands, twice; past its end where it has none."""
-    place = letters.find("C", match.start(2), match.end(2))
-    place = match.end() if place < 0 else place
-    return place, place
-
-
-def _count(words: list[str]) -> int | None:
-    for word in words:
-        if word in NUMBERS:
-            return NUMBERS[word]
-        if word.isdecimal() and len(word) < 3:
-            return int(word)
+def _numbered(words: list[str], begin: int, end: int, is_plural: bool) -> int | None:
+    """Where the phrase says how many; an article before a plural ("a few dogs") does not."""
+    for i in range(begin, end):
+        count = _count(words[i])
+        if count is not None and not (is_plural and count == 1 and words[i] != "one"):
+            return i
     return None
+
+
+def _count(word: str) -> int | None:
+    if word in NUMBERS:
+        return NUMBERS[word]
+    return int(word) if len(word) < 3 and word.isdecimal() else None
 
 
 def _attributes(words: list[str], letters: list[str]) -> list[str]:

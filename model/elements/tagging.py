@@ -12,6 +12,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+import simplemma
+
 from model.elements.stop_words import COLOURS, NUMBERS, word_set
 
 _REMEMBERED = 100_000
@@ -31,11 +33,12 @@ _FIXED = {
         "W": "i you he she it we they me him them us who whom which that what where there here himself herself itself "
         "themselves something someone everyone somebody anything nothing everything anyone how why",
         "R": "very too so quite really not never also just only together up down away back outside outdoors indoors "
-        "inside off out nearby overhead apart almost then now still again far further over",
+        "off out nearby overhead apart almost then now still again far further onstage ashore aboard sideways asleep "
+        "upside uphill downhill upstairs downstairs midair",
         "I": "in on at with from into onto near beside between among through across under above below behind against "
         "along around over toward towards beneath inside during about amid amidst within beyond past via next "
         "underneath atop alongside upon outside off up down for featuring showing",
-        "A": "sports open left right top front middle back wooden",
+        "A": "sports open left right top front middle back wooden close downtown uptown pretty",
     }.items()
     for word in words.split()
 }
@@ -46,12 +49,13 @@ _PENN = {
     "RB": "R", "RBR": "R", "RBS": "R", "RP": "R", "MD": "M", "PRP": "W", "WP": "W", "WDT": "W", "WRB": "W", "EX": "W",
     "WP$": "D", "POS": "'", "FW": "N",
 }  # fmt: skip
-# Nouns in -ing that name a thing at least as often as they tell what somebody does.
+# Nouns in -ing and -ed that name a thing at least as often as they tell what somebody does.
 _THINGS = word_set(
-    "building railing clothing ceiling painting wedding crossing drawing landing opening evening morning thing string "
-    "ring king wing spring swing sling sibling duckling darling lightning awning earring pudding "
-    "icing bedding wiring flooring paneling scaffolding fencing meeting sing bring gathering sting"
+    "building railing clothing ceiling wedding evening morning thing string ring king wing spring swing sling sibling "
+    "duckling darling lightning awning earring pudding icing bedding wiring flooring paneling scaffolding fencing "
+    "meeting gathering sting setting sled shed bed seed weed reed steed breed"
 )
+_DOUBLING = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
 _PARTS = re.compile(r"[-–]")
 
 
@@ -66,6 +70,14 @@ def _library() -> Any:
 
 def _penn(word: str) -> str:
     return str(_library().parser.find_tags([word])[0][1])
+
+
+def from_penn(word: str, penn: str) -> str:
+    """The letter of a lower-case word whose part of speech another tagger settled, named as in the Penn Treebank."""
+    own = _FIXED.get(word) or ("K" if word in COLOURS else _PENN.get(penn))
+    if own is None:
+        return letter(word) if not word[0].isalnum() else "N"
+    return "V" if own in "vZ" else own
 
 
 @lru_cache(_REMEMBERED)
@@ -84,11 +96,17 @@ def letter(word: str) -> str:
     return _ambiguous(word, _penn(word))
 
 
+def letters(words: list[str]) -> list[str]:
+    return list(map(letter, words))
+
+
 def _hyphenated(word: str) -> str:
     last = _PARTS.split(word)[-1]
     if last in COLOURS:
         return "K"
-    if last.endswith(("ed", "ing", "style", "like", "long", "old", "free", "hand")):
+    if last.endswith("ing"):
+        return "G"
+    if last.endswith(("ed", "style", "like", "long", "old", "free", "hand")):
         return "A"
     own = letter(last) if last else "N"
     return own if own in "SA" else "S" if own in "zZ" else "N"
@@ -96,17 +114,33 @@ def _hyphenated(word: str) -> str:
 
 def _ambiguous(word: str, penn: str) -> str:
     own = _PENN.get(penn, "N")
-    if own == "N" and word.endswith("ing") and len(word) > 5 and word not in _THINGS:
+    if word in _THINGS:
+        return "N"
+    lexicon = _library().lexicon
+    if word not in lexicon and own in "NREAS":
+        own = _unknown(word, own)
+    if own == "N" and word.endswith("ing") and len(word) > 5:
         return "g"
     if own == "N" and _is_verb(word):
         return "n"
-    if own == "N" and word.endswith("s") and not word.endswith(("ss", "us", "is")) and word[:-1] in _library().lexicon:
-        own = "S"  # a plural the lexicon does not hold
-    if own == "S" and word.endswith("s") and any(_is_verb(base) for base in _bases(word)):
+    if own == "A" and simplemma.is_known(word + "s", lang="en"):
+        return "l"
+    if own == "S" and word.endswith("s") and any(_is_common_verb(base) for base in _bases(word)):
         return "z"
-    if own == "E" and word in ("sled", "shed", "bed", "seed", "weed", "reed", "steed", "breed"):
-        return "N"
     return own
+
+
+def _unknown(word: str, guess: str) -> str:
+    """The lexicon guesses by endings; a dictionary of forms knows that "seabed" is no participle."""
+    if not simplemma.is_known(word, lang="en"):
+        is_plural = guess == "N" and word[-1] == "s" and word[-2:] not in ("ss", "us", "is")
+        return "S" if is_plural and simplemma.is_known(word[:-1], lang="en") else guess
+    lemma = simplemma.lemmatize(word, lang="en")
+    if guess == "S":
+        return "S" if lemma.lower() != word else "N"  # bus, tennis
+    if guess in "RE":
+        return "N" if lemma == word and word[:-2] not in _library().lexicon else guess
+    return "S" if guess == "N" and lemma.lower() != word and not word.endswith(("ing", "ed", "er", "est")) else guess
 
 
 def _bases(word: str) -> list[str]:
@@ -119,54 +153,92 @@ def _bases(word: str) -> list[str]:
 
 
 def _is_verb(base: str) -> bool:
+    return _is_common_verb(base) or any(simplemma.lemmatize(form, lang="en") == base for form in _ing_forms(base))
+
+
+def _is_common_verb(base: str) -> bool:
     lexicon = _library().lexicon
-    if lexicon.get(base, "")[:2] == "VB":
+    return lexicon.get(base, "")[:2] == "VB" or any(lexicon.get(form) in ("VBG", "JJ") for form in _ing_forms(base))
+
+
+def _ing_forms(base: str) -> tuple[str, ...]:
+    """How the verb would end in -ing: "staring" is of "stare", never of "star"."""
+    if _DOUBLING.fullmatch(base):
+        return (base + base[-1] + "ing",)
+    return (base[:-1] if base.endswith("e") else base) + "ing", base + base[-1] + "ing"
+
+
+@lru_cache(_REMEMBERED)
+def is_name(word: str) -> bool:
+    """Whether a word with a capital in the middle of a sentence is somebody's or some place's own."""
+    lower, lexicon = word.lower(), _library().lexicon
+    if lower in lexicon or lower in _FIXED or lower in COLOURS:
+        return False
+    if lexicon.get(word) == "NNP" or not simplemma.is_known(lower, lang="en"):
         return True
-    stem = base[:-1] if base.endswith("e") else base
-    forms = (stem + "ing", base + base[-1] + "ing")
-    return any(lexicon.get(form) == "VBG" for form in forms)
+    return simplemma.lemmatize(lower, lang="en").istitle()
 
 
 _RULES = tuple(
     (frozenset(needs), re.compile(pattern), replacement)
     for needs, pattern, replacement in (
-        ("vnzZ", r"([WM]R?)[vnzZ]", r"\1V"),
+        ("l", r"([IO])l(?=[.,IVU])", r"\1N"),  # through woodland
+        ("l", r"([.,IO][AKJl]{1,3})l(?=[.,])", r"\1N"),
+        ("l", r"l", "A"),
+        ("vnzZ", r"([WM]R?)[vnzZ]", r"\1V"),  # he jumps
+        ("S", r"WS(?=[aDIRTU.,])", "WV"),
         ("v", r"Tv", "TV"),
-        ("n", r"Tn(?=[aDIRUT.,&])", "TV"),
-        ("vzZ", r"(IK(?:&K)?)[vzZ]", r"\1V"),
+        ("n", r"(?<![IAR])Tn(?=[aDIRU])", "TV"),  # stops to smile at; but: next to water
+        ("vZ", r"([IVEG]K(?:&K)?)[vZ]", r"\1V"),  # a man in black stands
+        ("z", r"([IVEG]K(?:&K)?)z(?=[aDT])", r"\1V"),
+        ("n", r"(S[IVEG]K(?:&K)?)n(?=[IRTUaD.,])", r"\1V"),
         ("v", r"Cv", "CV"),
-        ("vn", r"([aDAKJC'])[vn]", r"\1N"),
+        ("v", r"([NnP])v(?=[aD])", r"\1V"),  # in the forest stand two trees
+        ("vn", r"(C[AKJGE]{0,4}[Nn])[vn](?=[aDIRTU.,])", r"\1V"),  # two fish glide
+        ("v", r"([NS]O[AKJ]{0,3}[Nn])v", r"\1V"),
+        ("vn", r"([aDAKJC'])[vn]", r"\1N"),  # the ride
         ("zZ", r"([DCAKJE'])[zZ]", r"\1S"),
-        ("zZ", r"(a[AKJGE]{0,5}[NnP]{1,3})[zZ]", r"\1V"),
+        ("zZ", r"(a[AKJGERNnP]{0,7}[NnP])[zZ]", r"\1V"),  # a dog jumps: no plural goes with "a"
+        ("S", r"(a[AKJGERNnP]{0,7}[NnP])S(?=[aDIRTU.,&WA])", r"\1V"),
+        ("zS", r"(U[aD]?[AKJ]{0,3}[NnP]{1,2})[zS](?=[.,&])", r"\1V"),  # while the moon glows
+        ("S", r"([NnP])S(?=[aD])", r"\1V"),
         ("v", r"Sv", "SV"),
-        ("n", r"Sn(?=[aDCIURT.,&WGAK])", "SV"),
-        ("vn", r"([NnP]&[aD]?[AKJ]{0,3}[NnP])[vn](?![NSn])", r"\1V"),
-        ("Z", r"(I[AKJ]{0,2}[Nn])Z(?=[aDITR])", r"\1V"),
-        ("zZ", r"(I[AKJ]{0,2}[Nn])[zZ]", r"\1S"),
+        ("n", r"Sn(?=[aDCIURT.,&WGAK])", "SV"),  # dogs race
+        ("v", r"(^\.[^VBMZ.,]{0,30}S[^VBMZ.,]{0,12}[NnP])v(?=[aDIRTUAK])", r"\1V"),  # men in winter clothing stand
+        ("v", r"([NnP]&[aD]?[AKJ]{0,3}[NnP])v(?![NSn])", r"\1V"),  # a boy and a girl run
+        ("n", r"([NnP]&[aD]?[AKJ]{0,3}[NnP])n(?=[aDIRTU.,])", r"\1V"),
+        ("Z", r"(I[AKJ]{0,2}[Nn])Z(?=[aDITRUA])", r"\1V"),
+        ("zZ", r"(I[AKJ]{0,2}[Nn])[zZ]", r"\1S"),  # in snow boots
         ("Z", r"([NnPS])Z", r"\1V"),
-        ("z", r"([NnP])z(?=[aDIURT.,&W])", r"\1V"),
+        ("z", r"([NnP])z(?=[aDIURTW])", r"\1V"),
         ("z", r"Sz(?=[aDITR])", "SV"),
-        ("z", r"(V,?&)z", r"\1V"),
+        ("vnz", r"(V,?&)[vnz]", r"\1V"),  # runs and jumps
         ("z", r"([NnP]&)z(?=[aDITRU])", r"\1V"),
         ("v", r"([NnPIO])v", r"\1N"),
         ("zZ", r"([IOV])[zZ]", r"\1S"),
+        ("n", r"Bn(?=[Gg])", "BV"),  # is rock climbing
+        ("N", r"BN(?=[Gg])", "BV"),
         ("n", r"n", "N"), ("z", r"z", "S"), ("Z", r"Z", "V"), ("v", r"v", "V"),
-        ("Gg", r"([aDCAJ']|[^I]K)[Gg](?=[AKJNSPGgE])", r"\1J"),
-        ("g", r"([aDAKC'])g", r"\1N"),
-        ("Gg", r"(^\.|[IO])[Gg](?=[NS])", r"\1J"),
+        ("Gg", r"([aDCAJ']|[^I]K)[Gg](?=[AKJNSP])", r"\1J"),  # a smiling girl
+        ("g", r"([aDAKC'])g", r"\1N"),  # a painting
+        ("Gg", r"(^\.|[IO])[Gg](?=[NS])", r"\1J"),  # in bathing suits
         ("Gg", r"[Gg]", "V"),
-        ("E", r"([aDCAKJP',IO]|^\.)E(?=[AKJNSP])", r"\1J"),
-        ("E", r"NE(?=[NSP])", "NJ"),
+        ("E", r"([aDCAKJP',IO]|^\.)E(?=[AKJNSP])", r"\1J"),  # a stuffed animal
+        ("E", r"NE(?=[NSP])", "NJ"),  # snow covered hills
         ("E", r"E", "V"),
-        ("A", r"([aD'][AKJ]{0,3})A(?![AKJNSP&,R])", r"\1N"),
+        ("R", r"([aD])R(?=[NS])", r"\1A"),  # a barefoot boy
+        ("A", r"([aD'][AKJ]{0,3})A(?!,?&?R?[AKJ]|[NSP])", r"\1N"),  # a blonde in
+        ("K", r"(a[AKJ]{0,2})K(?!,?&?R?[AKJ]|[NSP])", r"\1N"),  # an orange on
+        ("K", r"([IVB]R?)K&K(?![AKJNSP])", r"\1k&k"),
+        ("K", r"([IVB]R?)K(?![AKJNSP&])", r"\1k"),  # in red
     )
 )  # fmt: skip
 
 
-def settle(letters: str) -> str:
+def settle(tags: str) -> str:
     """One unambiguous letter for each: rules in order, each looking at a few neighbours."""
-    letters = f".{letters}."
+    tags = f".{tags}."
     for needs, pattern, replacement in _RULES:
-        if not needs.isdisjoint(letters):
-            letters = pattern.sub(replacement, letters)
-    return letters[1:-1]
+        if not needs.isdisjoint(tags):
+            tags = pattern.sub(replacement, tags)
+    return tags[1:-1]
