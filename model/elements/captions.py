@@ -6,11 +6,13 @@ from typing import Protocol
 from model.elements import phrases, tagging, tagging_spacy
 from model.elements.element import Element
 from model.elements.languages import ContentWords
+from model.elements.tagging_rules import settle
 
 _MOST_CHARACTERS = 4_000  # of a caption; what comes after is not read
+_LONGEST_WORD = 40  # letters; what is longer is no word, and not to be remembered
 _PLACEHOLDERS = "PERSON|PER|NAME|PEOPLE|LOCATION|LOC|PLACE|CITY|COUNTRY|ORGANIZATION|ORGANISATION|ORG|COMPANY|EVENT"
 _TOKEN = re.compile(
-    r"(?P<skip>https?://\S+|&[a-z]{1,8};|&#\d{1,7};|#)"
+    r"(?P<skip>https?://\S+|&[a-z]{1,8};|&#\d{1,7};|@\w+)"
     rf"|[<\[](?P<name>{_PLACEHOLDERS})[>\]]"
     r"|(?P<break></?[a-zA-Z!][^<>]{0,300}>)"
     r"|(?P<word>['’]s\b|\w+(?:[-–]\w+|['’](?!s\b)\w+)*)"
@@ -49,7 +51,7 @@ class English:
             if kind == "name":
                 marked[len(words)] = "P"
                 text = match["name"]
-            elif kind == "break":
+            elif kind == "break" or len(text) > _LONGEST_WORD:
                 marked[len(words)] = "."
             elif text in "'’" and ends and ends[-1] == match.start() and words[-1][-1] == "s":
                 marked[len(words)] = "'"  # the boys' hats
@@ -65,7 +67,7 @@ class English:
                     letters[i] = "P"
         for i, letter in marked.items():
             letters[i] = letter
-        return phrases.elements(phrases.Words(words, tagging.settle("".join(letters)), starts, ends))
+        return phrases.elements(phrases.Words(words, settle("".join(letters)), starts, ends))
 
 
 def extractor(language: str = "en") -> Extractor:

@@ -9,7 +9,7 @@ from model.elements.stop_words import JOINED, NUMBERS, OPINIONS, PICTURES, QUANT
 
 MOST_ELEMENTS = 40
 _MODIFIERS = (
-    r"(?:R(?=[RAKJC])"  # very
+    r"(?:R(?=[RAKJCNSP])"  # very
     r"|C"
     r"|[AKJ](?:(?:,?&|,)(?=R?[AKJ]))?"  # black and; tall,
     r"|[NP](?=[NP]{0,2}[AKJ]{1,4}[NSP])"  # snow covered, light blue: a noun before an adjective belongs to it
@@ -75,7 +75,7 @@ def _element(tagged: Words, match: re.Match[str], quantity: int | None) -> Eleme
     kept = [i for i in range(match.start(2), last - 1) if _is_attribute(words[i], letters[i])]
     attributes = _attributes([words[i] for i in kept], [letters[i] for i in kept])
     if last == match.end():
-        attributes += _said_after(tagged, last)
+        attributes += _said_after(tagged, match)
     begin = kept[0] if kept else last - 1
     if numbered is not None and letters[numbered] == "C":
         begin = min(begin, numbered)
@@ -138,9 +138,10 @@ def _attributes(words: list[str], letters: list[str]) -> list[str]:
     return found
 
 
-def _said_after(tagged: Words, last: int) -> list[str]:
-    match = _SAID.match(tagged.letters, last)
-    if match is None:
-        return []
+def _said_after(tagged: Words, phrase: re.Match[str]) -> list[str]:
+    letters = tagged.letters
+    match = _SAID.match(letters, phrase.end())
+    if match is None or ("B" in match[0] and letters[max(phrase.start() - 1, 0)] in "IOV"):
+        return []  # in "a man in a boat is happy", the man is
     places = range(match.start(1), match.end(1))
-    return [tagged.words[i] for i in places if _is_attribute(tagged.words[i], tagged.letters[i])]
+    return [tagged.words[i] for i in places if _is_attribute(tagged.words[i], letters[i])]

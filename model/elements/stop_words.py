@@ -12,7 +12,7 @@ PICTURES = word_set(
 )  # their modifiers and possessors ("stock photo", "children's book illustration") go with them
 VIEWS = word_set("background foreground backdrop view scene scenery sight")  # "mountain view" is a mountain
 VAGUE = word_set(
-    "side front back top bottom left right middle center centre rear end left-hand right-hand distance direction "
+    "side front back top bottom left right middle center centre rear end edge left-hand right-hand distance direction "
     "viewer copy text air midair day time moment year month week hour minute today way kind type sort lot bit number "
     "amount piece part variety series thing something anything nothing everything someone somebody anyone everyone "
     "other others one ones self myself himself herself itself themselves yourself ourselves length example title "
@@ -31,7 +31,7 @@ QUANTITIES: dict[str, int | None] = {
 NUMBERS = {
     "a": 1, "an": 1, "another": 1, "this": 1, "single": 1, "lone": 1,
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "both": 2, "dozen": 12,
+    "eleven": 11, "twelve": 12, "dozen": 12,
 }  # fmt: skip
 COLOURS = word_set(
     "red orange yellow green turquoise teal aqua blue purple violet pink brown black white grey gray beige tan scarlet "
@@ -47,7 +47,7 @@ OPINIONS = word_set(
 # After an adjective or a noun these make one attribute with it: "brown haired", "snow covered".
 JOINED = word_set(
     "haired sleeved colored coloured eyed legged eared nosed shaped sized clad covered faced tailed footed winged "
-    "capped lined skinned breasted"
+    "capped lined skinned necked"
 )
 PLURAL_ONLY = word_set(
     "glasses sunglasses eyeglasses goggles pants jeans shorts trousers tights leggings overalls scissors binoculars "

@@ -1,9 +1,7 @@
-"""Words of an English caption, each with a part of speech as one letter.
+"""Words of an English caption, each with a part of speech as one letter (listed in tagging_rules.py).
 
-The lexicon of TextBlob's pattern tagger knows one part of speech a word. Rules over the string of letters, in the
-manner of Brill's tagger, then settle what the words beside it say. a: singular article, D: other determiner,
-C: number, A: adjective, K: colour, J: participle before a noun, N, S: noun and plural, P: placeholder or name, V: verb,
-B: be, M: modal, I: preposition, O: of, U: while, T: to, R: adverb, W: pronoun, &: and, and signs for themselves.
+The lexicon of TextBlob's pattern tagger knows one part of speech a word. Words that can be more, say "walks", get a
+letter of their own, for the rules to settle by the words beside them.
 """
 
 import re
@@ -21,24 +19,28 @@ _FIXED = {
     word: letter
     for letter, words in {
         "a": "a an another this one",
-        "D": "the these those some any no every each many several few various different other such own same all more "
-        "most much next my your his her its our their whose enough either neither multiple numerous certain",
+        "C": "these those many several few various multiple numerous",
+        "D": "the some any no every each different other such own same all more "
+        "most much next my your his her its our their whose enough either neither certain",
         "B": "is are was were be been being am isn't aren't looks seems appears",
         "M": "can could will would may might must shall should do does did don't doesn't cannot can't let",
         "V": "has have had having get gets got",
         "O": "of",
-        "U": "while whilst as by after before when without like because if since until than whereas though",
+        "N": "top back front",
+        "S": "scarves hooves loaves",
+        "U": "by after before without like than",
+        "Y": "while whilst as when because if since until whereas though",
         "T": "to",
         "&": "and or & + n nor plus",
         "W": "i you he she it we they me him them us who whom which that what where there here himself herself itself "
         "themselves something someone everyone somebody anything nothing everything anyone how why",
-        "R": "very too so quite really not never also just only together up down away back outside outdoors indoors "
-        "off out nearby overhead apart almost then now still again far further onstage ashore aboard sideways asleep "
-        "upside uphill downhill upstairs downstairs midair",
+        "R": "both about very too so quite really not never also just only up down away outside outdoors indoors "
+        "together off out nearby overhead apart almost then now still again far further onstage ashore aboard "
+        "sideways asleep upside uphill downhill upstairs downstairs midair",
         "I": "in on at with from into onto near beside between among through across under above below behind against "
-        "along around over toward towards beneath inside during about amid amidst within beyond past via next "
+        "along around over toward towards beneath inside during amid amidst within beyond past via next "
         "underneath atop alongside upon outside off up down for featuring showing",
-        "A": "sports open left right top front middle back wooden close downtown uptown pretty",
+        "A": "sports open left right middle wooden close downtown uptown pretty barefoot",
     }.items()
     for word in words.split()
 }
@@ -134,7 +136,7 @@ def _unknown(word: str, guess: str) -> str:
     """The lexicon guesses by endings; a dictionary of forms knows that "seabed" is no participle."""
     if not simplemma.is_known(word, lang="en"):
         is_plural = guess == "N" and word[-1] == "s" and word[-2:] not in ("ss", "us", "is")
-        return "S" if is_plural and simplemma.is_known(word[:-1], lang="en") else guess
+        return "S" if is_plural else guess
     lemma = simplemma.lemmatize(word, lang="en")
     if guess == "S":
         return "S" if lemma.lower() != word else "N"  # bus, tennis
@@ -177,68 +179,3 @@ def is_name(word: str) -> bool:
     if lexicon.get(word) == "NNP" or not simplemma.is_known(lower, lang="en"):
         return True
     return simplemma.lemmatize(lower, lang="en").istitle()
-
-
-_RULES = tuple(
-    (frozenset(needs), re.compile(pattern), replacement)
-    for needs, pattern, replacement in (
-        ("l", r"([IO])l(?=[.,IVU])", r"\1N"),  # through woodland
-        ("l", r"([.,IO][AKJl]{1,3})l(?=[.,])", r"\1N"),
-        ("l", r"l", "A"),
-        ("vnzZ", r"([WM]R?)[vnzZ]", r"\1V"),  # he jumps
-        ("S", r"WS(?=[aDIRTU.,])", "WV"),
-        ("v", r"Tv", "TV"),
-        ("n", r"(?<![IAR])Tn(?=[aDIRU])", "TV"),  # stops to smile at; but: next to water
-        ("vZ", r"([IVEG]K(?:&K)?)[vZ]", r"\1V"),  # a man in black stands
-        ("z", r"([IVEG]K(?:&K)?)z(?=[aDT])", r"\1V"),
-        ("n", r"(S[IVEG]K(?:&K)?)n(?=[IRTUaD.,])", r"\1V"),
-        ("v", r"Cv", "CV"),
-        ("v", r"([NnP])v(?=[aD])", r"\1V"),  # in the forest stand two trees
-        ("vn", r"(C[AKJGE]{0,4}[Nn])[vn](?=[aDIRTU.,])", r"\1V"),  # two fish glide
-        ("v", r"([NS]O[AKJ]{0,3}[Nn])v", r"\1V"),
-        ("vn", r"([aDAKJC'])[vn]", r"\1N"),  # the ride
-        ("zZ", r"([DCAKJE'])[zZ]", r"\1S"),
-        ("zZ", r"(a[AKJGERNnP]{0,7}[NnP])[zZ]", r"\1V"),  # a dog jumps: no plural goes with "a"
-        ("S", r"(a[AKJGERNnP]{0,7}[NnP])S(?=[aDIRTU.,&WA])", r"\1V"),
-        ("zS", r"(U[aD]?[AKJ]{0,3}[NnP]{1,2})[zS](?=[.,&])", r"\1V"),  # while the moon glows
-        ("S", r"([NnP])S(?=[aD])", r"\1V"),
-        ("v", r"Sv", "SV"),
-        ("n", r"Sn(?=[aDCIURT.,&WGAK])", "SV"),  # dogs race
-        ("v", r"(^\.[^VBMZ.,]{0,30}S[^VBMZ.,]{0,12}[NnP])v(?=[aDIRTUAK])", r"\1V"),  # men in winter clothing stand
-        ("v", r"([NnP]&[aD]?[AKJ]{0,3}[NnP])v(?![NSn])", r"\1V"),  # a boy and a girl run
-        ("n", r"([NnP]&[aD]?[AKJ]{0,3}[NnP])n(?=[aDIRTU.,])", r"\1V"),
-        ("Z", r"(I[AKJ]{0,2}[Nn])Z(?=[aDITRUA])", r"\1V"),
-        ("zZ", r"(I[AKJ]{0,2}[Nn])[zZ]", r"\1S"),  # in snow boots
-        ("Z", r"([NnPS])Z", r"\1V"),
-        ("z", r"([NnP])z(?=[aDIURTW])", r"\1V"),
-        ("z", r"Sz(?=[aDITR])", "SV"),
-        ("vnz", r"(V,?&)[vnz]", r"\1V"),  # runs and jumps
-        ("z", r"([NnP]&)z(?=[aDITRU])", r"\1V"),
-        ("v", r"([NnPIO])v", r"\1N"),
-        ("zZ", r"([IOV])[zZ]", r"\1S"),
-        ("n", r"Bn(?=[Gg])", "BV"),  # is rock climbing
-        ("N", r"BN(?=[Gg])", "BV"),
-        ("n", r"n", "N"), ("z", r"z", "S"), ("Z", r"Z", "V"), ("v", r"v", "V"),
-        ("Gg", r"([aDCAJ']|[^I]K)[Gg](?=[AKJNSP])", r"\1J"),  # a smiling girl
-        ("g", r"([aDAKC'])g", r"\1N"),  # a painting
-        ("Gg", r"(^\.|[IO])[Gg](?=[NS])", r"\1J"),  # in bathing suits
-        ("Gg", r"[Gg]", "V"),
-        ("E", r"([aDCAKJP',IO]|^\.)E(?=[AKJNSP])", r"\1J"),  # a stuffed animal
-        ("E", r"NE(?=[NSP])", "NJ"),  # snow covered hills
-        ("E", r"E", "V"),
-        ("R", r"([aD])R(?=[NS])", r"\1A"),  # a barefoot boy
-        ("A", r"([aD'][AKJ]{0,3})A(?!,?&?R?[AKJ]|[NSP])", r"\1N"),  # a blonde in
-        ("K", r"(a[AKJ]{0,2})K(?!,?&?R?[AKJ]|[NSP])", r"\1N"),  # an orange on
-        ("K", r"([IVB]R?)K&K(?![AKJNSP])", r"\1k&k"),
-        ("K", r"([IVB]R?)K(?![AKJNSP&])", r"\1k"),  # in red
-    )
-)  # fmt: skip
-
-
-def settle(tags: str) -> str:
-    """One unambiguous letter for each: rules in order, each looking at a few neighbours."""
-    tags = f".{tags}."
-    for needs, pattern, replacement in _RULES:
-        if not needs.isdisjoint(tags):
-            tags = pattern.sub(replacement, tags)
-    return tags[1:-1]
