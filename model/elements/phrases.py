@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from model.elements.element import Element
 from model.elements.lemmas import positive, singular
-from model.elements.stop_words import JOINED, NUMBERS, OPINIONS, PICTURES, QUANTITIES, STOPPED, VIEWS
+from model.elements.stop_words import JOINED, NUMBERS, OPINIONS, PICTURES, QUANTITIES, STOPPED, UNCHANGED, VIEWS
 
 MOST_ELEMENTS = 40
+_MOST_COUNTED = 20  # larger figures are sizes, years and models
 _MODIFIERS = (
     r"(?:R(?=[RAKJCNSP])"  # very
     r"|C"
@@ -70,7 +71,7 @@ def _element(tagged: Words, match: re.Match[str], quantity: int | None) -> Eleme
     if last == first:
         return None
     head = _singular(words[last - 1], letters[last - 1])
-    numbered = _numbered(words, match.start(), first, letters[last - 1] == "S")
+    numbered = _numbered(words, match.start(), first, head, letters[last - 1])
     count = quantity if quantity is not None else _count(words[numbered]) if numbered is not None else None
     kept = [i for i in range(match.start(2), last - 1) if _is_attribute(words[i], letters[i])]
     attributes = _attributes([words[i] for i in kept], [letters[i] for i in kept])
@@ -113,11 +114,13 @@ def _is_attribute(word: str, letter: str) -> bool:
     return letter in "AKkJP" and word not in STOPPED and word not in OPINIONS and word not in NUMBERS
 
 
-def _numbered(words: list[str], begin: int, end: int, is_plural: bool) -> int | None:
-    """Where the phrase says how many; an article before a plural ("a few dogs") does not."""
+def _numbered(words: list[str], begin: int, end: int, head: str, letter: str) -> int | None:
+    """Where the phrase says how many: not "a" before a plural (a few dogs), nor digits before a singular (6 case)."""
     for i in range(begin, end):
         count = _count(words[i])
-        if count is not None and not (is_plural and count == 1 and words[i] != "one"):
+        if count is None or (count == 1 and letter == "S" and words[i] != "one"):
+            continue
+        if count == 1 or letter == "S" or words[i] in NUMBERS or head in UNCHANGED:
             return i
     return None
 
@@ -125,7 +128,8 @@ def _numbered(words: list[str], begin: int, end: int, is_plural: bool) -> int | 
 def _count(word: str) -> int | None:
     if word in NUMBERS:
         return NUMBERS[word]
-    return int(word) if len(word) < 3 and word.isdecimal() else None
+    count = int(word) if len(word) < 3 and word.isdecimal() else 0
+    return count if 0 < count <= _MOST_COUNTED else None
 
 
 def _attributes(words: list[str], letters: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ VAGUE = word_set(
     "viewer copy text air midair day time moment year month week hour minute today way kind type sort lot bit number "
     "amount piece part variety series thing something anything nothing everything someone somebody anyone everyone "
     "other others one ones self myself himself herself itself themselves yourself ourselves length example title "
-    "caption royalty www http https com amp nbsp quot"
+    "caption close sale size price royalty www http https com amp nbsp quot"
 )
 STOPPED = PICTURES | VIEWS | VAGUE
 
@@ -26,7 +26,8 @@ QUANTITIES: dict[str, int | None] = {
     "body": None, "row": None, "set": None, "collection": None, "pack": None, "cluster": None, "assortment": None,
     "plenty": None, "dozens": None, "hundreds": None, "lots": None, "couples": None, "pairs": None, "groups": None,
     "selection": None, "multitude": None, "array": None,
-    "patch": None, "stretch": None, "expanse": None, "flight": None,
+    "patch": None, "stretch": None, "expanse": None, "flight": None, "flock": None,
+    "herd": None, "swarm": None, "slice": None,
 }  # fmt: skip
 NUMBERS = {
     "a": 1, "an": 1, "another": 1, "this": 1, "single": 1, "lone": 1,
@@ -49,6 +50,7 @@ JOINED = word_set(
     "haired sleeved colored coloured eyed legged eared nosed shaped sized clad covered faced tailed footed winged "
     "capped lined skinned necked"
 )
+UNCHANGED = word_set("fish sheep deer moose bison aircraft spacecraft salmon trout squid shrimp")  # in the plural
 PLURAL_ONLY = word_set(
     "glasses sunglasses eyeglasses goggles pants jeans shorts trousers tights leggings overalls scissors binoculars "
     "clothes headphones earphones pajamas pyjamas trunks chaps stairs bleachers woods people cattle police "

@@ -21,7 +21,7 @@ _FIXED = {
         "a": "a an another this one",
         "C": "these those many several few various multiple numerous",
         "D": "the some any no every each different other such own same all more "
-        "most much next my your his her its our their whose enough either neither certain",
+        "most much my your his her its our their whose enough either neither certain",
         "B": "is are was were be been being am isn't aren't looks seems appears",
         "M": "can could will would may might must shall should do does did don't doesn't cannot can't let",
         "V": "has have had having get gets got",
@@ -39,7 +39,7 @@ _FIXED = {
         "sideways asleep upside uphill downhill upstairs downstairs midair",
         "I": "in on at with from into onto near beside between among through across under above below behind against "
         "along around over toward towards beneath inside during amid amidst within beyond past via next "
-        "underneath atop alongside upon outside off up down for featuring showing",
+        "underneath atop alongside upon outside off up down for featuring showing vs versus",
         "A": "sports open left right middle wooden close downtown uptown pretty barefoot",
     }.items()
     for word in words.split()

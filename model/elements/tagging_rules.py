@@ -28,6 +28,8 @@ _RULES = tuple(
         ("vn", r"(C[AKJGE]{0,4}[Nn])[vn](?=[aDIRTUY.,])", r"\1V"),  # two fish glide
         ("v", r"([NS]O[AKJ]{0,3}[Nn])v", r"\1V"),
         ("vn", r"([aDAKJC'])[vn]", r"\1N"),  # the ride
+        ("Gg", r"([Gg])[zZ]", r"\1S"),  # eating leaves
+        ("v", r"([NnSz],)v(?=,)", r"\1N"),  # a toilet, sink, and shower
         ("zZ", r"a[zZ]", "aV"),  # one sits
         ("zZ", r"(C[AKJGE]{0,4}[NnP]{1,2})[zZ]", r"\1S"),  # two mountain bikes
         ("zZ", r"([DCAKJEIO'])[zZ]", r"\1S"),

@@ -50,6 +50,9 @@ class TestPhrases:
             ("He stops to smile for the camera", ["camera"]),
             ("a man is rock climbing", ["man"]),
             ("In the forest stand two trees", ["forest", "2 tree"]),
+            ("A giraffe eating leaves", ["giraffe", "leaf"]),
+            ("an owl with brown feathers perches in a tree", ["owl", "brown feather", "tree"]),
+            ("A bathroom with a toilet, sink, and shower", ["bathroom", "toilet", "sink", "shower"]),
             ("a man on a bike ride by ocean waves", ["man", "bike ride", "ocean wave"]),
         ],
     )
@@ -108,6 +111,8 @@ class TestCounts:
             ("a group of six people", "6 people", 6),
             ("the dog", "dog", None),
             ("2024 calendar", "calendar", None),
+            ("6 phone case", "phone case", None),
+            ("3 fish", "3 fish", 3),
         ],
     )
     def test_are_what_the_text_says(self, caption: str, lemma: str, count: int | None) -> None:
