@@ -12,7 +12,7 @@ from typing import Any
 
 import simplemma
 
-from model.elements.stop_words import COLOURS, NUMBERS, word_set
+from model.elements.stop_words import COLOURS, NUMBERS, PLURAL_ONLY, word_set
 
 _REMEMBERED = 100_000
 _FIXED = {
@@ -89,6 +89,8 @@ def letter(word: str) -> str:
         return _FIXED[word]
     if word in COLOURS:
         return "K"
+    if word in PLURAL_ONLY:
+        return "S"
     if not word[0].isalnum():
         return "'" if word in ("'s", "’s") else "," if word == "," else "."
     if word[0].isdigit():
@@ -121,6 +123,8 @@ def _ambiguous(word: str, penn: str) -> str:
     lexicon = _library().lexicon
     if word not in lexicon and own in "NREAS":
         own = _unknown(word, own)
+    if own == "N" and word[-1] == "s" and word == simplemma.lemmatize(word, lang="en") + "s":
+        own = "S"  # the lexicon has some plurals for singulars
     if own == "N" and word.endswith("ing") and len(word) > 5:
         return "g"
     if own == "N" and _is_verb(word):

@@ -34,7 +34,7 @@ _RULES = tuple(
         ("zZ", r"(C[AKJGE]{0,4}[NnP]{1,2})[zZ]", r"\1S"),  # two mountain bikes
         ("zZ", r"([DCAKJEIO'])[zZ]", r"\1S"),
         ("zZ", r"(a(?:[NnP]?[AKJER])?[AKJGER]{0,4}[NnP]{1,3})[zZ]", r"\1V"),  # a dog jumps: no plural goes with "a"
-        ("S", r"(a(?:[NnP]?[AKJER])?[AKJGER]{0,4}[NnP]{1,3})S(?=[aDIRTUY.,&WA])", r"\1V"),
+        ("S", r"(a(?:[NnP]?[AKJER])?[AKJGER]{0,4}[NnP]{1,3})S(?=[aDIRTUY.,&WAK])", r"\1V"),
         ("zS", r"(Y[aD]?[AKJ]{0,3}[NnP]{1,2})[zS](?=[.,&])", r"\1V"),  # while the moon glows
         ("S", r"([NnP])S(?=[aD])", r"\1V"),
         ("vn", r"(a[AKJ]{0,4}S)[vn]", r"\1N"),  # a drivers seat

@@ -50,6 +50,7 @@ class TestPhrases:
             ("He stops to smile for the camera", ["camera"]),
             ("a man is rock climbing", ["man"]),
             ("In the forest stand two trees", ["forest", "2 tree"]),
+            ("A blonde lady with sunglasses smiles.", ["blonde lady", "sunglasses"]),
             ("A giraffe eating leaves", ["giraffe", "leaf"]),
             ("an owl with brown feathers perches in a tree", ["owl", "brown feather", "tree"]),
             ("A bathroom with a toilet, sink, and shower", ["bathroom", "toilet", "sink", "shower"]),
