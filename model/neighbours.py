@@ -43,9 +43,9 @@ class Units:
 
 
 class Index:
-    """Unit vectors to search in."""
+    """Unit vectors to search in: an array, or what is read in its blocks like one."""
 
-    def __init__(self, vectors: Vectors | Units, exact_count: int = EXACT_COUNT) -> None:
+    def __init__(self, vectors: Any, exact_count: int = EXACT_COUNT) -> None:
         count, width = vectors.shape
         self._index: Any = faiss.IndexFlatIP(width)
         if count > exact_count:
