@@ -33,8 +33,9 @@ demo: .venv/run.stamp
 serve: .venv/run.stamp
 	$(BIN)/pairsift serve $(ARGS)
 
+# A process for each core, up to four; each starts servers of its own. Files stay whole: their tests share fixtures.
 test: lint
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile $(ARGS)
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff format --check .

@@ -91,7 +91,9 @@ def once(
     # Two requests with one key at the same time: the second waits here until the first has committed.
     lock = func.hashtextextended(f"{key.workspace_id} {idempotency_key}", 0)
     session.execute(select(func.pg_advisory_xact_lock(lock)))
-    fingerprint = hashlib.sha256(f"{request} {json.dumps(body.model_dump(), sort_keys=True)}".encode()).digest()
+    fingerprint = hashlib.sha256(
+        f"{request} {json.dumps(body.model_dump(mode='json'), sort_keys=True)}".encode()
+    ).digest()
     known = session.get(IdempotencyKey, (key.workspace_id, idempotency_key))
     if known is None:
         made = make()
