@@ -13,18 +13,24 @@ from model.options.crcl import CRCLConfig
 # .992 with half and .988 with all.
 _SMALL, _LARGE = 6_000, 30_000
 _LEAST_DROPOUT = 0.5
+# Pieces of CRCL, each with fresh networks that learn with the labels of those before: few pairs want more of them, and
+# can afford it. 6,000 pairs, 80 % mismatched, seed 10: AUROC .938 with three, .946 with six.
+_MOST_PIECES, _LEAST_PIECES, _PIECE_EPOCHS = 6, 3, 4
 
 
 def resolve(config: RunConfig, count: int, *, is_joint: bool) -> tuple[RunConfig, list[str]]:
     """The run that `auto` stands for, and the reasons; any other run as it is."""
     if not isinstance(config.method_options, AutoConfig):
         return config, []
-    factor = 1 - (1 - _LEAST_DROPOUT) * min(1.0, max(0.0, math.log(count / _SMALL) / math.log(_LARGE / _SMALL)))
-    method = CRCLConfig(dropout_factor=round(factor, 3))
+    large = min(1.0, max(0.0, math.log(count / _SMALL) / math.log(_LARGE / _SMALL)))
+    factor = 1 - (1 - _LEAST_DROPOUT) * large
+    pieces = round(_MOST_PIECES - (_MOST_PIECES - _LEAST_PIECES) * large)
+    method = CRCLConfig(dropout_factor=round(factor, 3), piece_epochs=(_PIECE_EPOCHS,) * pieces)
     why = [
         "crcl: of all methods it held best at high noise rates and on near misses",
         f"{factor:.2f} of the backbone's dropout for {count:,} pairs: the fewer there are, the sooner they are learned "
         "by heart",
+        f"{pieces} rounds of fresh networks, each with the labels of the one before",
     ]
     backbone = config.backbone_options
     if isinstance(backbone, HeadConfig) and is_joint:

@@ -31,12 +31,15 @@ class TestResolve:
         config = parse_run_config({"method": "decl"})
         assert resolve(config, 1000, is_joint=True) == (config, [])
 
-    @pytest.mark.parametrize(("count", "factor"), [(500, 1.0), (6_000, 1.0), (30_000, 0.5), (3_000_000, 0.5)])
-    def test_small_collections_get_more_dropout(self, count: int, factor: float) -> None:
+    @pytest.mark.parametrize(
+        ("count", "factor", "pieces"), [(500, 1.0, 6), (6_000, 1.0, 6), (30_000, 0.5, 3), (3_000_000, 0.5, 3)]
+    )
+    def test_small_collections_get_more_dropout_and_rounds(self, count: int, factor: float, pieces: int) -> None:
         found, why = resolve(RunConfig(), count, is_joint=False)
         assert isinstance(found.method_options, CRCLConfig)
         assert found.method_options.dropout_factor == pytest.approx(factor)
-        assert len(why) == 2
+        assert len(found.method_options.piece_epochs) == pieces
+        assert len(why) == 3
 
     def test_joint_encoder_is_where_it_starts(self) -> None:
         found, why = resolve(RunConfig(), 1000, is_joint=True)
