@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.bench_eme import eme
 from cli.bench_encode import encode
 from cli.bench_job import job
 from cli.bench_progress import watching
@@ -15,6 +16,7 @@ from cli.output import JsonFlag, complain, say
 from cli.session import Options, run_options
 
 app = typer.Typer(help="Measure methods on real pairs with known noise.", no_args_is_help=True)
+app.command()(eme)
 app.command()(encode)
 app.command()(job)
 

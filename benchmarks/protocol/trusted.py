@@ -6,32 +6,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.protocol.judged import judged
 from model import metrics
 from model.agreement import Agreement
 from model.config import RunConfig
 from model.division import fit
 from model.engine import Engine
 from model.pairs import Pairs
-from model.probes import make_probes, with_probes
 from model.training import CLEAN_ABOVE, Scores
-from model.trust import judge
 
 MIXTURE, NEIGHBOURS = "plain mixture at 0.5", "neighbours alone"
-# Of a cell's progress, training; the rest is judging.
-_TRAINING = 0.85
 
 
 def trusted(
     pairs: Pairs, config: RunConfig, device: str, on_progress: Callable[[float], None]
 ) -> tuple[Engine, Scores, dict[str, Scores]]:
     """The trained engine, the calibrated scores, and by name the scores to compare with."""
-    probes = make_probes(pairs, config.probe_share, config.seed)
-    both = with_probes(pairs, probes)
-    show = lambda progress: on_progress(_TRAINING * progress.fraction)  # noqa: E731
-    engine = Engine(both, config, device=device, on_progress=show)
-    engine.fit()
-    scores = judge(engine, both, probes, lambda part: on_progress(_TRAINING + (1 - _TRAINING) * part)).scores
-    return engine, scores, {MIXTURE: _first(engine.scores(), len(pairs)), NEIGHBOURS: neighbour_scores(pairs)}
+    run = judged(pairs, config, device, on_progress)
+    plain = _first(run.engine.scores(), len(pairs))
+    return run.engine, run.verdict.scores, {MIXTURE: plain, NEIGHBOURS: neighbour_scores(pairs)}
 
 
 def neighbour_scores(pairs: Pairs) -> Scores:
