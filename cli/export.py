@@ -38,6 +38,13 @@ def export(
     keep: Keep = None,
     cost_ratio: CostRatio = None,
     weights: Annotated[bool, typer.Option("--weights", help="Write uid, row and training weight as TSV.")] = False,
+    corrected: Annotated[
+        bool,
+        typer.Option(
+            "--corrected",
+            help="All pairs, with rows that look shifted put right, as `pairsift report` lists them.",
+        ),
+    ] = False,
     format: Annotated[Format | None, typer.Option(help="By the file's ending when not given.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -52,12 +59,24 @@ def export(
     split = split or (Split.CLEAN if cut and not weights else None)
     chosen = {"split": split, "min_confidence": min_confidence, "max_confidence": max_confidence, **cut}
     filters = {name: value for name, value in chosen.items() if value is not None}
+    if corrected and (filters or weights):
+        raise typer.BadParameter("--corrected is a file of all pairs: leave --weights and all choices of pairs out")
+    filters |= {"corrected": True} if corrected else {}
     with connected() as client:
         made = export_file(client, run, out, "weights" if weights else format or format_of(out), **filters)
     text = f"{out}: {made.rows:,} rows, sha256 {made.sha256}"
     if "cut" in made.filter:
         text += "\n" + cut_text(Cut.model_validate(made.filter["cut"]))
+    if "correction" in made.filter:
+        text += "\n" + correction_text(made.filter["correction"])
     give(made.model_dump(mode="json"), as_json, text)
+
+
+def correction_text(counts: Mapping[str, int]) -> str:
+    return (
+        f"{counts['changed']:,} rows have another caption now; {counts['images_left_out']:,} images without a caption "
+        f"and {counts['captions_left_out']:,} captions without an image are left out. Upload the file and start a run."
+    )
 
 
 def chosen_cut(

@@ -10,6 +10,7 @@ from cli import (
     clean,
     demo,
     export,
+    flagged,
     inspect,
     keys,
     migrate,
@@ -45,6 +46,7 @@ app.command("score")(score.score)
 app.command("status")(status.status)
 app.command("retry")(retry.retry)
 app.command("report")(report.report)
+app.command("flagged")(flagged.flagged)
 app.command("review")(review.review)
 app.command("export")(export.export)
 app.command("worker")(worker.worker)

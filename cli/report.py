@@ -9,7 +9,7 @@ import typer
 from cli.output import JsonFlag, give, printable, say, show_table
 from cli.session import connected
 from service.report.schemas import Report
-from service.report.words import choices, interval, percent
+from service.report.words import choices, explained, interval, percent
 
 SLICES = {"host": "host", "caption_words": "words in the caption", "language": "language guess", "label": "label"}
 SHOWN = 8  # lines about where flagged pairs come from
@@ -46,6 +46,8 @@ def show(report: Report, found: dict[str, Any], as_json: bool) -> None:
             for kind, probe in report.calibration.probes.items()
         ]
         show_table("What cuts are expected to give", rows)
+    if reasons := explained(report):
+        show_table("Reasons and repairs", [(name, printable(text)) for name, text in reasons])
     above = [
         (row.low, f"{printable(title)}: {printable(row.name)}", f"{percent(row.rate)} of {row.pairs:,}")
         for name, title in SLICES.items()

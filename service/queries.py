@@ -68,11 +68,19 @@ def running_stage(session: Session, collection_id: UUID) -> str | None:
 
 
 def page_of_pairs(
-    session: Session, run: Run, wanted: pairs.PairSelection, sort: str, limit: int, after: list[Any] | None
+    session: Session,
+    run: Run,
+    wanted: pairs.PairSelection,
+    sort: str,
+    limit: int,
+    after: list[Any] | None,
+    *,
+    is_explained: bool = False,
 ) -> Sequence[Row[Any]]:
     name = sort.removeprefix("-")
     column, is_descending = pairs.SORT_COLUMNS[name], sort.startswith("-")
-    chosen = pairs.select_pairs(run, wanted, judged_only=name != "row").where(column.is_not(None))
+    chosen = pairs.select_pairs(run, wanted, judged_only=name != "row", is_explained=is_explained)
+    chosen = chosen.where(column.is_not(None))
     if after is not None:
         value = after[0] if name == "row" else pairs.exact(after[0])
         chosen = chosen.where(pairs.after(column, value, after[1], is_descending=is_descending))
@@ -88,6 +96,11 @@ def calibration(session: Session, run_id: UUID) -> dict[str, Any] | None:
     """Without the rest of the report, which may be large."""
     found: dict[str, Any] | None = session.scalar(select(Run.report["calibration"]).where(Run.id == run_id))
     return found
+
+
+def has_shifts(session: Session, run_id: UUID) -> bool:
+    found = session.scalar(select(Run.report["repair"]["shifts"]).where(Run.id == run_id))
+    return bool(found)
 
 
 def has_weights(session: Session, run_id: UUID) -> bool:

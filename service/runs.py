@@ -12,6 +12,8 @@ from service.db.states import FINAL_STATES, CollectionState, JobState
 from service.db.tables import ApiKey, Collection, Export, Run
 from service.problems import conflict, unusable
 
+NOT_FILTERS = {"format", "corrected"}
+
 
 def create_run(session: Session, key: ApiKey, collection_id: UUID, body: schemas.RunCreate) -> UUID:
     collection = queries.get_owned(session, Collection, collection_id, key.workspace_id, lock=True)
@@ -65,7 +67,8 @@ def create_export(session: Session, key: ApiKey, run_id: UUID, body: schemas.Exp
     if body.format == "weights" and not queries.has_weights(session, run.id):
         detail = "The run was published without weights; a new run gives every scored pair one."
         raise conflict("no_weights", "The run has no weights", detail)
-    wanted = body.model_dump(mode="json", exclude_none=True, exclude={"format"})
+    _check_corrected(session, run, body)
+    wanted = body.model_dump(mode="json", exclude_none=True, exclude={"format"} if body.corrected else NOT_FILTERS)
     if body.moves_cut:
         wanted["cut"] = cuts.cut_of(session, run, body).model_dump(mode="json")
     export = Export(workspace_id=key.workspace_id, run_id=run.id, format=body.format, filter=wanted)
@@ -73,6 +76,22 @@ def create_export(session: Session, key: ApiKey, run_id: UUID, body: schemas.Exp
     session.flush()
     submissions.submit_export(session, export, run.collection_id)
     return export.id
+
+
+def _check_corrected(session: Session, run: Run, body: schemas.ExportCreate) -> None:
+    if not body.corrected:
+        return
+    others = body.model_dump(mode="json", exclude_none=True, exclude=NOT_FILTERS)
+    if others or body.format == "weights":
+        given = ", ".join(others) or "format 'weights'"
+        detail = (
+            f"corrected: leave out {given}. Rows of shifted blocks become other pairs than those that were scored; "
+            "export all of them, upload the file and start a run of it."
+        )
+        raise unusable("corrected_alone", "A corrected file is of all pairs", detail)
+    if not queries.has_shifts(session, run.id):
+        detail = "The run found no rows whose captions are shifted against their images; export without `corrected`."
+        raise conflict("no_shifts", "There is nothing to correct", detail)
 
 
 def _checked_config(body: schemas.RunCreate) -> RunConfig:

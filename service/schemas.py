@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from model.config import FORMATS as FORMATS
 from service.cut_shapes import CutChoice
 from service.db.states import CollectionState, JobState, Scope, Split, StageName, Verdict
+from service.schemas_explanations import Elements, Repair
 
 UID = Field(
     description="First 128 bits of sha256 over `url NUL caption`, as 32 hex digits.",
@@ -218,6 +219,20 @@ class Pair(BaseModel):
     clip_similarity: float | None = Field(
         default=None, description="The frozen encoder's own similarity, where it has one space for both."
     )
+    eme: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Exactly-matched-element score: how many of the things that caption and image name or show are on "
+        "both sides. Null where there is nothing to compare, and for runs that explained nothing.",
+    )
+    eme_soft: float | None = Field(default=None, ge=0, le=1, description="The same with probabilities.")
+    elements: Elements | None = Field(
+        default=None, description="What the score is made of. In lists only with `elements=true`."
+    )
+    repair: Repair | None = Field(
+        default=None, description="What would fit better, of flagged pairs. In lists only with `elements=true`."
+    )
     is_mismatch_issue: bool | None = Field(default=None, description="True for pairs below the cut.")
     review: Verdict | None = Field(default=None, description="What a person said of the pair.")
 
@@ -240,8 +255,15 @@ class ExportCreate(PairFilter):
 
     format: Literal["tsv", "jsonl", "parquet", "weights"] = Field(
         default="tsv",
-        description="`tsv` has the uploaded columns in their order; `jsonl` and `parquet` carry all scores; `weights` "
-        "is a TSV of uid, row and weight of scored pairs, for training.",
+        description="`tsv` has the uploaded columns in their order; `jsonl` and `parquet` carry all scores, the "
+        "elements of caption and image and what would repair flagged pairs; `weights` is a TSV of uid, row and weight "
+        "of scored pairs, for training.",
+    )
+    corrected: bool = Field(
+        default=False,
+        description="Rows of shifted blocks take the caption that belongs to their image; those without one are left "
+        "out, and `filter.correction` counts them. They are other pairs than those that were scored, so no filter but "
+        "`format` goes with it: upload the file and start a run of it.",
     )
 
 
@@ -250,7 +272,9 @@ class Export(BaseModel):
     run_id: UUID
     state: JobState
     format: str
-    filter: dict[str, Any] = Field(description="As asked for; `cut` is what a cut of your own came to.")
+    filter: dict[str, Any] = Field(
+        description="As asked for; `cut` is what a cut of your own came to, `correction` what was corrected."
+    )
     progress: float = Field(ge=0, le=1)
     rows: int | None = None
     bytes: int | None = None

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from service import schemas
+from service.db.explanations import unpack_elements
 from service.db.states import FINAL_STATES, JobState, Split, StageName
 from service.db.tables import ApiKey, Collection, Export, Run, Stage
 
@@ -14,8 +15,9 @@ SHARES = {
     StageName.FETCH: 0.03,
     StageName.ENCODE: 0.6,
     StageName.TRAIN: 0.3,
-    StageName.SCORE: 0.05,
-    StageName.PUBLISH: 0.02,
+    StageName.SCORE: 0.04,
+    StageName.EXPLAIN: 0.02,
+    StageName.PUBLISH: 0.01,
 }
 
 
@@ -64,6 +66,10 @@ def _stage_view(stage: Stage, seconds: float | None) -> dict[str, Any]:
 
 
 def pair_view(row: Row[Any]) -> schemas.Pair:
+    return schemas.Pair.model_validate(_pair_fields(row))
+
+
+def _pair_fields(row: Row[Any]) -> dict[str, Any]:
     fields = row._asdict()
     is_clean = fields.pop("is_clean")
     splits = {True: Split.CLEAN, False: Split.NOISY, None: Split.UNSCORED}
@@ -74,7 +80,13 @@ def pair_view(row: Row[Any]) -> schemas.Pair:
         "split": splits[is_clean],
         "is_mismatch_issue": None if is_clean is None else not is_clean,
     }
-    return schemas.Pair.model_validate(fields)
+    return fields
+
+
+def explained_view(row: Row[Any], repair: dict[str, Any] | None) -> schemas.Pair:
+    """Of a row with its explanation; `repair` with what stands in the suggested rows."""
+    shown = _pair_fields(row) | {"elements": unpack_elements(row.elements, row.caption), "repair": repair}
+    return schemas.Pair.model_validate(shown)
 
 
 def export_view(export: Export, stage: Stage) -> schemas.Export:

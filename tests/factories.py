@@ -181,4 +181,6 @@ def _score(run_id: UUID, pair: Pair, confidence: float, cut: float) -> Score:
         weight=(row * 4 % 9) / 4,
         neighbour_agreement=(row * 5 % 6) / 6 if row % 3 else None,
         clip_similarity=(row * 2 % 7) / 20 if row % 2 else None,
+        eme=(row * 3 % 4) / 4 if row % 4 else None,
+        eme_soft=(row * 5 % 8) / 8 if row % 4 else None,
     )

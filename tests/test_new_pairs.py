@@ -62,7 +62,7 @@ class TestScore:
         run = client.run(told["run_id"])
         assert run.model_run_id == trained.id
         assert [(stage.name, stage.state) for stage in run.stages] == [
-            (name, "succeeded") for name in ("fetch", "encode", "score", "publish")
+            (name, "succeeded") for name in ("fetch", "encode", "score", "explain", "publish")
         ]
         assert told["pairs"] == told["clean"] + told["noisy"] == PAIRS - LEARNED
         assert isinstance(told["drift"]["looks_different"], bool)

@@ -107,7 +107,7 @@ QUERIES: dict[str, list[dict[str, Any]]] = {
     "listRejects": [{"limit": 1}],
     "listRuns": [{"limit": 1}],
     "getRun": [],
-    "listPairs": [{"limit": 70}],
+    "listPairs": [{"limit": 70}, {"limit": 90, "elements": True}],
     "getPair": [],
     "getCut": [{"keep": 10}, {"keep_share": 0.3}, {"cost_ratio": 2}, {"min_confidence": 0.2}, {"min_precision": 0}],
     "getReport": [],
@@ -227,7 +227,7 @@ FEW = settings(max_examples=25, deadline=None)
 class TestAnyFilter:
     def test_every_filter_is_tried(self, document: Document) -> None:
         _, parameters = operations(document)["listPairs"]
-        assert parameters.keys() == CUTS.keys() | OTHERS.keys() | set(LISTED) | {"limit", "cursor"}
+        assert parameters.keys() == CUTS.keys() | OTHERS.keys() | set(LISTED) | {"limit", "cursor", "elements"}
         assert all(choices(parameters[name], document) for name in LISTED)
         assert operations(document)["getCut"][1].keys() == CUTS.keys()
 
@@ -286,7 +286,7 @@ class TestEveryExport:
         self, document: Document, published: Published, quiet_engine: Engine, quiet_settings: Settings, tmp_path: Path
     ) -> None:
         shape = document["components"]["schemas"]["ExportCreate"]["properties"]
-        assert shape.keys() == CUTS.keys() | OTHERS.keys() | {"split", "review", "format"}
+        assert shape.keys() == CUTS.keys() | OTHERS.keys() | {"split", "review", "format", "corrected"}
         formats = choices(shape["format"], document)
         assert set(formats) == READ.keys()
         run_id, client = published.ids["runs"], published.client

@@ -80,6 +80,7 @@ LIMIT_HOURS = {
     StageName.ENCODE: 72,
     StageName.TRAIN: 72,
     StageName.SCORE: 12,
+    StageName.EXPLAIN: 24,
     StageName.PUBLISH: 6,
     StageName.EXPORT: 6,
 }

@@ -7,9 +7,10 @@ from uuid import UUID
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from service.db.tables import Pair, Score
+from service.db.tables import Explanation, Pair, Score
 
 
 def delete_bulk_rows(session: Session, collection_id: UUID, run_ids: Sequence[UUID]) -> None:
     session.execute(delete(Score).where(Score.run_id.in_(run_ids)))
+    session.execute(delete(Explanation).where(Explanation.run_id.in_(run_ids)))
     session.execute(delete(Pair).where(Pair.collection_id == collection_id))

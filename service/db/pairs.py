@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, and_, literal_column, not_, or_, select, tuple_
 
 from service.db.states import Split
-from service.db.tables import Image, Pair, Review, Run, Score
+from service.db.tables import Explanation, Image, Pair, Review, Run, Score
 
 SCORE_COLUMNS = (
     Score.clean_confidence,
@@ -24,6 +24,8 @@ SCORE_COLUMNS = (
     Score.weight,
     Score.neighbour_agreement,
     Score.clip_similarity,
+    Score.eme,
+    Score.eme_soft,
 )
 IMAGE_COLUMNS = (
     Image.status,
@@ -46,6 +48,8 @@ SORT_COLUMNS = {
     "weight": Score.weight,
     "neighbour_agreement": Score.neighbour_agreement,
     "clip_similarity": Score.clip_similarity,
+    "eme": Score.eme,
+    "eme_soft": Score.eme_soft,
 }
 
 
@@ -118,8 +122,10 @@ class PairSelection:
         )
 
 
-def select_pairs(run: Run, wanted: PairSelection, *, judged_only: bool = False) -> "Select[*tuple[Any, ...]]":
-    """Pairs of the run's collection with what is known of each; unordered."""
+def select_pairs(
+    run: Run, wanted: PairSelection, *, judged_only: bool = False, is_explained: bool = False
+) -> "Select[*tuple[Any, ...]]":
+    """Pairs of the run's collection with what is known of each, on request with its explanation; unordered."""
     judged_only = judged_only or wanted.needs_score
     of_pair = (Pair.uid, Pair.row, Pair.url, Pair.caption, Pair.label, Pair.extra)
     judgement = (wanted.is_clean.label("is_clean"), Review.verdict.label("review"))
@@ -130,6 +136,9 @@ def select_pairs(run: Run, wanted: PairSelection, *, judged_only: bool = False) 
         .join(Review, and_(Review.collection_id == Pair.collection_id, Review.uid == Pair.uid), isouter=True)
         .where(Pair.collection_id == run.collection_id, *_conditions(wanted))
     )
+    if is_explained:
+        same_row = and_(Explanation.run_id == run.id, Explanation.row == Pair.row)
+        chosen = chosen.add_columns(Explanation.elements, Explanation.repair).join(Explanation, same_row, isouter=True)
     return chosen.where(Score.run_id == run.id) if judged_only else chosen
 
 
@@ -141,7 +150,7 @@ def after(column: Any, value: Any, row: int, *, is_descending: bool) -> ColumnEl
 
 def select_pair(run: Run, uid: UUID) -> "Select[*tuple[Any, ...]]":
     """All rows with this uid: a repeated pair keeps its rows."""
-    return select_pairs(run, PairSelection()).where(Pair.uid == uid).order_by(Pair.row)
+    return select_pairs(run, PairSelection(), is_explained=True).where(Pair.uid == uid).order_by(Pair.row)
 
 
 def _conditions(wanted: PairSelection) -> list[ColumnElement[bool]]:

@@ -30,11 +30,19 @@ class StageName(StrEnum):
     ENCODE = "encode"
     TRAIN = "train"
     SCORE = "score"
+    EXPLAIN = "explain"
     PUBLISH = "publish"
     EXPORT = "export"
 
 
-RUN_STAGES = (StageName.FETCH, StageName.ENCODE, StageName.TRAIN, StageName.SCORE, StageName.PUBLISH)
+RUN_STAGES = (
+    StageName.FETCH,
+    StageName.ENCODE,
+    StageName.TRAIN,
+    StageName.SCORE,
+    StageName.EXPLAIN,
+    StageName.PUBLISH,
+)
 
 # Stages that run networks go to the queue that machines with a GPU listen to.
 QUEUES = {
@@ -43,6 +51,7 @@ QUEUES = {
     StageName.ENCODE: "gpu",
     StageName.TRAIN: "gpu",
     StageName.SCORE: "gpu",
+    StageName.EXPLAIN: "gpu",
     StageName.PUBLISH: "cpu",
     StageName.EXPORT: "cpu",
 }

@@ -1,5 +1,5 @@
-"""One class per concept. Bulk tables (pairs, rejects, images, scores) are keyed by their place in the
-uploaded file and written by COPY; the others are rows of the state machine. The two largest (pairs, scores) have no
+"""One class per concept. Bulk tables (pairs, rejects, images, scores, explanations) are keyed by their place in the
+uploaded file and written by COPY; the others are rows of the state machine. Pairs, scores and explanations have no
 foreign key, whose check of every row would take a third of the time of a COPY: `service.db.bulk` deletes them."""
 
 from datetime import datetime
@@ -240,6 +240,21 @@ class Score(Base):
     weight: Mapped[float | None] = mapped_column(REAL)
     neighbour_agreement: Mapped[float | None] = mapped_column(REAL)
     clip_similarity: Mapped[float | None] = mapped_column(REAL)
+    # The exactly-matched-element score, hard and soft; null where neither side has an element that can be judged.
+    eme: Mapped[float | None] = mapped_column(REAL)
+    eme_soft: Mapped[float | None] = mapped_column(REAL)
+
+
+class Explanation(Base):
+    """Why a pair was judged as it was, and for flagged ones what would fit; `service.db.explanations` has the form.
+    Written with the scores."""
+
+    __tablename__ = "explanations"
+
+    run_id: Mapped[UUID] = mapped_column(primary_key=True)
+    row: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    elements: Mapped[dict[str, Any]] = mapped_column(JSONB)
+    repair: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
 
 
 class Review(Base):

@@ -25,6 +25,7 @@ ENVIRONMENT = Environment(
     loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
 ENVIRONMENT.filters["percent"] = words.percent
+ENVIRONMENT.filters["decimal"] = words.decimal
 SLICES = {
     "host": ("Host", "Where the image comes from, by the URL."),
     "caption_words": (

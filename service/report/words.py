@@ -1,6 +1,6 @@
 """The result of a run in plain sentences, and numbers as people read them."""
 
-from service.report.schemas import Calibration, CurveRow, Slice
+from service.report.schemas import Calibration, CurveRow, Report, Slice
 
 TARGETS = (0.9, 0.95, 0.98, 0.99)  # precisions that people ask for
 
@@ -13,6 +13,10 @@ def percent(share: float | None) -> str:
     if 0 < value < 100:
         value = min(max(value, 0.1), 99.9)
     return f"{value:.1f} %" if 0 < value < 9.95 or 95 <= value < 100 else f"{value:.0f} %"
+
+
+def decimal(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -46,6 +50,30 @@ def headline(calibration: Calibration | None, overall: Slice) -> str:
     return (
         f"{first}; of these about {percent(row.precision)} match." if row and row.precision is not None else f"{first}."
     )
+
+
+def explained(report: Report) -> list[tuple[str, str]]:
+    """What the report says of elements and repairs, in a few lines; none for runs that explained nothing."""
+    found, elements, repair = [], report.elements, report.repair
+    if elements is not None:
+        means = f"{decimal(elements.eme.clean)} of kept pairs, {decimal(elements.eme.flagged)} of flagged ones"
+        found.append(("matched elements", f"mean score {means}; captions read by {elements.tagger}"))
+        if elements.missing:
+            names = ", ".join(f"{row.lemma} ({row.count:,})" for row in elements.missing[:5])
+            found.append(("most often missing", names))
+    if repair is not None:
+        found += [("shifted", shift.message) for shift in repair.shifts[:5]]
+        if repair.shift_count > 5:
+            found.append(("shifted", f"and {repair.shift_count - 5:,} more blocks"))
+        if repair.searched:
+            likely = f"{repair.likely.captions:,} captions and {repair.likely.images:,} images"
+            found.append(
+                ("may be repaired", f"of {repair.searched:,} flagged pairs, {likely} that likely fit were found")
+            )
+        groups = {name: f"{getattr(repair.duplicates, name).groups:,}" for name in ("images", "captions", "pairs")}
+        repeated = f"{groups['images']} images with several captions, {groups['captions']} captions with several images"
+        found.append(("duplicates", f"{repeated}, {groups['pairs']} pairs repeated"))
+    return found
 
 
 def choices(calibration: Calibration) -> list[tuple[str, CurveRow]]:

@@ -44,7 +44,7 @@ class TestCommand:
         report = json.loads(printed)
         assert process.returncode == int(not report["is_within"])
         assert (report["pairs"], report["noise_rate"], report["method"]) == (300, 0.4, "crcl")
-        assert list(report["seconds"]) == ["ingest", "fetch", "encode", "train", "score", "publish", "rest"]
+        assert list(report["seconds"]) == ["ingest", "fetch", "encode", "train", "score", "explain", "publish", "rest"]
         assert report["is_within"] == (report["total_seconds"] <= report["limit_seconds"])
         assert 0 <= report["auroc"] <= 1
         assert report["bound"].keys() == {"gigaflops", "sgemm_gigaflops_per_second", "cores", "seconds", "ratio"}

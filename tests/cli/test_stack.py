@@ -111,7 +111,7 @@ class TestDemo:
         assert set(names.split()) <= set(report)
         assert (report["pairs"], report["accepted"], report["noise_true"]) == (80, 80, 0.25)
         assert {"auroc_random", "auroc_near_miss", "recall_near_miss"} <= set(report)
-        assert {"draw", "start", "upload", "fetch", "encode", "train", "score", "publish", "export"} == set(
+        assert {"draw", "start", "upload", "fetch", "encode", "train", "score", "explain", "publish", "export"} == set(
             report["stages"]
         )
         clean, flagged = ((tmp_path / f"{name}.tsv").read_text().splitlines() for name in ("clean", "flagged"))

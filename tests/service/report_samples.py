@@ -41,6 +41,8 @@ def made_report(*, has_probes: bool = True, has_loss: bool = True, has_evidence:
             "most_trusted": [_pair(row, 1 - row / 1000) for row in range(20)],
             "least_trusted": [_pair(row, row / 1000) for row in range(20)],
         },
+        "elements": _elements(),
+        "repair": _repair(flagged),
         "recipe": {"method": "crcl", "why": ["30,000 pairs", "no joint encoder"], "fusion": {"sources": 6}},
     }
 
@@ -88,6 +90,47 @@ def _slices(flagged: int) -> dict[str, Any]:
         "caption_words": rows(("1–2", 300, 0.7), ("3–4", 900, 0.45), ("5–7", 1500, 0.38), ("8–11", 1300, 0.3)),
         "language": rows(("English", 3500, 0.38), ("unknown", 300, 0.6), ("Cyrillic script", 200, 0.41)),
         "label": rows((HOSTILE, 40, 0.9), ("dog", 1000, 0.35)),
+    }
+
+
+def _elements() -> dict[str, Any]:
+    return {
+        "tagger": "pattern",
+        "language": "English",
+        "language_share": 0.9,
+        "note": "Noun phrases with their attributes and counts.",
+        "judged": PAIRS - 12,
+        "unjudged": 12,
+        "eme": {"clean": 0.81, "flagged": 0.2},
+        "eme_soft": {"clean": 0.78, "flagged": 0.25},
+        "missing": [{"lemma": "red ball", "count": 40, "of": 100}, {"lemma": HOSTILE, "count": 2, "of": 3}],
+        "unmentioned": [{"lemma": "beach", "count": 30, "of": 90}],
+        "wrong": {"colour": 12},
+        "limits": "It cannot see contradictions or complements.",
+    }
+
+
+def _repair(flagged: int) -> dict[str, Any]:
+    sizes = {"distinct": 10, "groups": 1, "pairs": 4, "flagged_share": 0.25, "sizes": {"2": 0, "3-5": 1}}
+    largest = [{"size": 4, "pairs": 4, "flagged_share": 0.25, "rows": [3, 5, 8, 13]}]
+    shift = {
+        "first_row": 1200,
+        "last_row": 1380,
+        "offset": 1,
+        "rows": 181,
+        "telling": 170,
+        "confidence_before": 0.03,
+        "confidence_after": 0.94,
+        "score": 250.0,
+        "message": "rows 1,200-1,380 look shifted",
+    }
+    return {
+        "flagged": flagged,
+        "searched": flagged,
+        "likely": {"captions": 120, "images": 90},
+        "shifts": [shift],
+        "shift_count": 1,
+        "duplicates": {name: sizes | {"largest": largest} for name in ("images", "captions", "pairs")},
     }
 
 

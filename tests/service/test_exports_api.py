@@ -42,8 +42,8 @@ COLUMNS = [
     "uid", "row", "url", "caption", "label", "extra", "status", "error_class", "error_message", "width", "height",
     "sha256", "similarity",
     "clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "uncertainty",
-    "label_confidence", "predicted_label", "weight", "neighbour_agreement", "clip_similarity", "is_mismatch_issue",
-    "split", "review", "run_id",
+    "label_confidence", "predicted_label", "weight", "neighbour_agreement", "clip_similarity", "eme", "eme_soft",
+    "is_mismatch_issue", "split", "review", "run_id", "elements", "repair", "corrected_from",
 ]  # fmt: skip
 LAYOUTS = {
     "caption first": CAPTION_FIRST,

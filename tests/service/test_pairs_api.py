@@ -36,7 +36,7 @@ CAPTIONS = [
 LABELS = {1: "wool", 4: 'a "b", c', 7: " wool ", 10: "wool"}
 SORTS = (
     "row", "clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "similarity", "uncertainty",
-    "label_confidence", "weight", "neighbour_agreement", "clip_similarity",
+    "label_confidence", "weight", "neighbour_agreement", "clip_similarity", "eme", "eme_soft",
 )  # fmt: skip
 Listed = list[dict[str, Any]]
 

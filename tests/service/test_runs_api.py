@@ -15,6 +15,8 @@ from service.db.tables import Collection, Stage
 from tests.factories import lines, make_collection, make_run, publish_run, workspace_of
 from tests.service.serving import caller, problem_of
 
+STAGES = ("fetch", "encode", "train", "score", "explain", "publish")
+
 
 @pytest.fixture
 def collection(idle_http: httpx.Client, idle_engine: Engine) -> Collection:
@@ -49,7 +51,7 @@ class TestStartRun:
         assert response.headers["Location"] == f"/v1/runs/{body['id']}"
         assert int(response.headers["Retry-After"]) >= 1
         assert (body["state"], body["stage"], body["progress"], body["eta_seconds"]) == ("queued", "fetch", 0, None)
-        assert [stage["name"] for stage in body["stages"]] == ["fetch", "encode", "train", "score", "publish"]
+        assert [stage["name"] for stage in body["stages"]] == list(STAGES)
         assert idle_http.get(response.headers["Location"]).json() == body
 
     def test_config_shows_defaults_too(self, idle_http: httpx.Client, path: str) -> None:
@@ -306,7 +308,7 @@ class TestStages:
         """The progress of the whole grows with every stage and ends at one."""
         id = start(idle_http, path)["id"]
         seen = [0.0]
-        for name in ("fetch", "encode", "train", "score", "publish"):
+        for name in STAGES:
             taken = claim_next(idle_engine, id)
             assert taken.name == StageName(name)
             with transaction(idle_engine) as session:

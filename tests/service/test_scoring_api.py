@@ -66,7 +66,7 @@ class TestScoreWithRun:
         assert response.headers["Location"] == f"/v1/runs/{body['id']}"
         assert int(response.headers["Retry-After"]) >= 1
         assert (body["collection_id"], body["model_run_id"]) == (str(new.id), str(model.id))
-        assert [stage["name"] for stage in body["stages"]] == ["fetch", "encode", "score", "publish"]
+        assert [stage["name"] for stage in body["stages"]] == ["fetch", "encode", "score", "explain", "publish"]
         assert [stage["state"] for stage in body["stages"]] == ["queued"] + ["waiting"] * 3
         assert body["config"]["seed"] == 7
         assert idle_http.get(response.headers["Location"]).json() == body

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import Engine, Row, text
 
 from model.engine import Scores
-from worker.stages.publish import COLUMNS, COPY_HEADER, COPY_TRAILER, FLOATS, binary_rows
+from worker.stages.publish_rows import COLUMNS, COPY_HEADER, COPY_TRAILER, FLOATS, binary_rows
 from worker.stages.results import load_scores, save_scores
 
 ROWS = np.arange(5, 1005, dtype=np.int64)

@@ -3,59 +3,40 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlalchemy import Row, func, select
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
+from service.db.explanations import unpack_elements, unpack_repairs
 from service.db.pairs import Boundary, PairSelection, select_pairs
 from service.db.session import transaction
 from service.db.states import JobState, Split
 from service.db.tables import Collection, Export, Pair, Run
 from service.storage import written_whole
 from worker.stages.context import StageContext, lift_time_limit
+from worker.stages.export_corrected import corrected_rows, correction_of, counts
+from worker.stages.export_schema import SCHEMA
 from worker.stages.export_tsv import WEIGHT_HEADER, Line, tsv_form, weight_line
 
 CHUNK = 5_000
+EXPLAINED = ("jsonl", "parquet")  # formats with all that is known of a pair
 
-# The columns of jsonl and parquet, in this order.
-SCHEMA = pa.schema(
-    [
-        ("uid", pa.string()),
-        ("row", pa.int64()),
-        ("url", pa.string()),
-        ("caption", pa.string()),
-        ("label", pa.string()),
-        ("extra", pa.string()),
-        ("status", pa.string()),
-        ("error_class", pa.string()),
-        ("error_message", pa.string()),
-        ("width", pa.int32()),
-        ("height", pa.int32()),
-        ("sha256", pa.string()),
-        ("similarity", pa.float32()),
-        ("clean_confidence", pa.float32()),
-        ("confidence_a", pa.float32()),
-        ("confidence_b", pa.float32()),
-        ("rectified_correspondence", pa.float32()),
-        ("uncertainty", pa.float32()),
-        ("label_confidence", pa.float32()),
-        ("predicted_label", pa.string()),
-        ("weight", pa.float32()),
-        ("neighbour_agreement", pa.float32()),
-        ("clip_similarity", pa.float32()),
-        ("is_mismatch_issue", pa.bool_()),
-        ("split", pa.string()),
-        ("review", pa.string()),
-        ("run_id", pa.string()),
-    ]
-)
+Rows = Iterable[Any]
 
-Rows = Iterable[Row[Any]]
-Described = dict[str, Any]  # the collection's format, as its source described it
+
+@dataclass(frozen=True)
+class Published:
+    """What the pairs are of, within the snapshot they are read in."""
+
+    session: Session
+    run: Run
+    described: dict[str, Any]  # the collection's format, as its source described it
 
 
 def run(context: StageContext) -> None:
@@ -65,18 +46,30 @@ def run(context: StageContext) -> None:
         session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
         lift_time_limit(session)
         source = session.get_one(Run, export.run_id)
-        described = session.get_one(Collection, source.collection_id).format or {}
-        chosen = select_pairs(source, _selection(export), judged_only=export.format == "weights")
+        published = Published(session, source, session.get_one(Collection, source.collection_id).format or {})
+        filters = dict(export.filter)
+        chosen = select_pairs(
+            source,
+            _selection(export),
+            judged_only=export.format == "weights",
+            is_explained=export.format in EXPLAINED,
+        )
         total = session.scalar(select(func.count()).select_from(chosen.subquery())) or 0
-        rows = session.execute(chosen.order_by(Pair.row), execution_options={"yield_per": CHUNK})
+        rows: Rows = session.execute(chosen.order_by(Pair.row), execution_options={"yield_per": CHUNK})
+        rows, expected = _watched(context, rows, total), total
+        if filters.get("corrected"):
+            correction = correction_of(session, source)
+            rows = corrected_rows(session, source.collection_id, rows, correction)
+            filters["correction"] = counts(correction)
+            expected -= len(correction.images_left)
         with written_whole(target) as file:
-            count = _WRITERS[export.format](file, _watched(context, rows, total), described, str(source.id))
-    if count != total:
-        raise RuntimeError(f"{count} rows were written where {total} were selected")
+            count = _WRITERS[export.format](file, rows, published)
+    if count != expected:
+        raise RuntimeError(f"{count} rows were written where {expected} were selected")
     with context.lease.completing() as session:
         stored = session.get_one(Export, export.id)
         stored.rows, stored.bytes, stored.sha256 = count, target.stat().st_size, _sha256(target)
-        stored.state, stored.finished_at = JobState.SUCCEEDED, func.now()
+        stored.filter, stored.state, stored.finished_at = filters, JobState.SUCCEEDED, func.now()
 
 
 def _selection(export: Export) -> PairSelection:
@@ -84,7 +77,7 @@ def _selection(export: Export) -> PairSelection:
     return PairSelection.of(export.filter, Boundary.of(cut) if cut else None)
 
 
-def _watched(context: StageContext, rows: Rows, total: int) -> Iterator[Row[Any]]:
+def _watched(context: StageContext, rows: Rows, total: int) -> Iterator[Any]:
     for number, row in enumerate(rows):
         if number % CHUNK == 0:
             context.lease.check()
@@ -92,11 +85,11 @@ def _watched(context: StageContext, rows: Rows, total: int) -> Iterator[Row[Any]
         yield row
 
 
-def _write_tsv(file: BinaryIO, rows: Rows, described: Described, _: str) -> int:
-    return _write_lines(file, rows, *tsv_form(described))
+def _write_tsv(file: BinaryIO, rows: Rows, published: Published) -> int:
+    return _write_lines(file, rows, *tsv_form(published.described))
 
 
-def _write_weights(file: BinaryIO, rows: Rows, _: Described, __: str) -> int:
+def _write_weights(file: BinaryIO, rows: Rows, _: Published) -> int:
     return _write_lines(file, rows, WEIGHT_HEADER, weight_line)
 
 
@@ -110,24 +103,24 @@ def _write_lines(file: BinaryIO, rows: Rows, header: str | None, line: Line) -> 
     return count
 
 
-def _write_jsonl(file: BinaryIO, rows: Rows, _: Described, run_id: str) -> int:
+def _write_jsonl(file: BinaryIO, rows: Rows, published: Published) -> int:
     count = 0
-    for row in rows:
-        file.write(json.dumps(_record(row, run_id), ensure_ascii=False).encode() + b"\n")
-        count += 1
+    for chunk in _records(rows, published):
+        file.writelines(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in chunk)
+        count += len(chunk)
     return count
 
 
-def _write_parquet(file: BinaryIO, rows: Rows, _: Described, run_id: str) -> int:
-    count, records = 0, (_record(row, run_id) for row in rows)
+def _write_parquet(file: BinaryIO, rows: Rows, published: Published) -> int:
+    count = 0
     with pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
-        while chunk := list(islice(records, CHUNK)):
+        for chunk in _records(rows, published):
             writer.write_table(pa.Table.from_pylist(chunk, SCHEMA))
             count += len(chunk)
     return count
 
 
-_WRITERS: dict[str, Callable[[BinaryIO, Rows, Described, str], int]] = {
+_WRITERS: dict[str, Callable[[BinaryIO, Rows, Published], int]] = {
     "tsv": _write_tsv,
     "jsonl": _write_jsonl,
     "parquet": _write_parquet,
@@ -135,7 +128,15 @@ _WRITERS: dict[str, Callable[[BinaryIO, Rows, Described, str], int]] = {
 }
 
 
-def _record(row: Row[Any], run_id: str) -> dict[str, Any]:
+def _records(rows: Rows, published: Published) -> Iterator[list[dict[str, Any]]]:
+    """In chunks, as what stands in suggested rows is looked up for many at once."""
+    stream, run = iter(rows), published.run
+    while chunk := list(islice(stream, CHUNK)):
+        repairs = unpack_repairs(published.session, run.collection_id, [row.repair for row in chunk])
+        yield [_record(row, repair, str(run.id)) for row, repair in zip(chunk, repairs, strict=True)]
+
+
+def _record(row: Any, repair: dict[str, Any] | None, run_id: str) -> dict[str, Any]:
     split = {True: Split.CLEAN, False: Split.NOISY, None: Split.UNSCORED}[row.is_clean]
     derived = {
         "uid": row.uid.hex,
@@ -143,6 +144,9 @@ def _record(row: Row[Any], run_id: str) -> dict[str, Any]:
         "is_mismatch_issue": None if row.is_clean is None else not row.is_clean,
         "split": str(split),
         "run_id": run_id,
+        "elements": unpack_elements(row.elements, row.caption),
+        "repair": repair,
+        "corrected_from": getattr(row, "corrected_from", None),  # only in corrected files
     }
     return {name: derived[name] if name in derived else getattr(row, name) for name in SCHEMA.names}
 

@@ -1,7 +1,6 @@
-"""Scores of a run -> its rows in PostgreSQL, in one transaction with the end of the run. Until it commits
-nobody sees a score; after it nothing changes them."""
+"""Scores and explanations of a run -> its rows in PostgreSQL, in one transaction with the end of the run. Until it
+commits nobody sees any of them; after it nothing changes them."""
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,19 +13,13 @@ from model import metrics
 from model.engine import Scores
 from service.db.states import JobState
 from service.db.tables import Collection, Pair, Run, Score
+from worker.stages import explain_files
 from worker.stages.context import StageContext, lift_time_limit
 from worker.stages.frozen import load_label_names
+from worker.stages.publish_rows import COLUMNS, COPY_HEADER, COPY_TRAILER, binary_rows
 from worker.stages.report import build_report
 from worker.stages.results import load_report, load_scores
 
-# PostgreSQL's binary COPY: a header, then for each row the number of fields and each field behind its length.
-COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-COPY_TRAILER = b"\xff\xff"
-FLOATS = ("clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "similarity")
-# NULL where the method or the run gives none.
-OPTIONAL_FLOATS = ("uncertainty", "label_confidence", "weight", "neighbour_agreement", "clip_similarity")
-COLUMNS = ("run_id", "row", *FLOATS, "is_clean", *OPTIONAL_FLOATS, "predicted_label")
-NULL = -1  # the length of a field that is NULL; nothing follows it
 CHUNK = 50_000
 
 
@@ -35,71 +28,35 @@ def run(context: StageContext) -> None:
     with context.lease.completing() as session:
         lift_time_limit(session)
         _copy(context, session, rows, scores)
+        _copy_explanations(context, session)
         written = session.scalar(select(func.count()).select_from(Score).where(Score.run_id == context.run_id))
         if written != len(rows):
             raise RuntimeError(f"{written} scores were written where {len(rows)} were expected")
         _publish(session, context, rows, scores)
 
 
-def binary_rows(
-    run_id: UUID, rows: npt.NDArray[np.int64], scores: Scores, part: slice, names: Sequence[str] | None = None
-) -> bytes:
-    """Rows in the form of binary COPY; array operations instead of a Python loop over a million rows.
-
-    `names` are the texts of the categories in `scores.predicted_label`.
-    """
-    places = np.arange(len(rows))[part]
-    if scores.predicted_label is None or names is None:
-        return _table(run_id, rows, scores, places, None)
-    # Labels differ in length, but a table has one length: a table for every length, then.
-    labels = [name.encode() for name in names]
-    lengths = np.array([len(label) for label in labels])[scores.predicted_label[places]]
-    tables = []
-    for length in np.unique(lengths):
-        some = places[lengths == length]
-        numbers, places_of = np.unique(scores.predicted_label[some], return_inverse=True)
-        texts = np.array([labels[number] for number in numbers], f"S{length}")
-        tables.append(_table(run_id, rows, scores, some, texts.view(f"V{length}")[places_of]))
-    return b"".join(tables)
-
-
-def _table(
-    run_id: UUID,
-    rows: npt.NDArray[np.int64],
-    scores: Scores,
-    places: npt.NDArray[np.int64],
-    labels: npt.NDArray[np.void] | None,
-) -> bytes:
-    """Every column's length, then its value unless it is NULL."""
-    columns: list[tuple[str, str, Any]] = [("run_id", "V16", np.void(run_id.bytes)), ("row", ">i8", rows[places])]
-    columns += [(name, ">f4", getattr(scores, name)[places]) for name in FLOATS]
-    columns.append(("is_clean", "?", scores.is_clean[places]))
-    for name in OPTIONAL_FLOATS:
-        values = getattr(scores, name)
-        columns.append((name, ">f4", None if values is None else values[places]))
-    columns.append(("predicted_label", "V0" if labels is None else f"V{labels.itemsize}", labels))
-    layout: list[tuple[str, str]] = [("fields", ">i2")]
-    for name, kind, values in columns:
-        layout += [(f"{name}_length", ">i4")] + ([] if values is None else [(name, kind)])
-    table = np.zeros(len(places), layout)
-    table["fields"] = len(columns)
-    for name, kind, values in columns:
-        table[f"{name}_length"] = NULL if values is None else np.dtype(kind).itemsize
-        if values is not None:
-            table[name] = values
-    return table.tobytes()
-
-
 def _copy(context: StageContext, session: Session, rows: npt.NDArray[np.int64], scores: Scores) -> None:
-    names = load_label_names(context.storage.run(context.run_id))
+    folder = context.storage.run(context.run_id)
+    names = load_label_names(folder)
+    eme = explain_files.load_eme(folder) if explain_files.is_explained(folder) else None
     cursor = session.connection().connection.cursor()
     with cursor.copy(f"COPY scores ({', '.join(COLUMNS)}) FROM STDIN (FORMAT BINARY)") as copy:
         copy.write(COPY_HEADER)
         for start in range(0, len(rows), CHUNK):
             part = slice(start, start + CHUNK)
-            copy.write(binary_rows(context.run_id, rows, scores, part, names))
+            copy.write(binary_rows(context.run_id, rows, scores, part, names, eme))
             context.lease.progress(start, len(rows))
         copy.write(COPY_TRAILER)
+
+
+def _copy_explanations(context: StageContext, session: Session) -> None:
+    folder = context.storage.run(context.run_id)
+    if not explain_files.is_explained(folder):
+        return
+    cursor = session.connection().connection.cursor()
+    with cursor.copy(f"COPY explanations ({', '.join(explain_files.COLUMNS)}) FROM STDIN") as copy:
+        for piece in explain_files.pieces(folder):
+            copy.write(piece)
 
 
 def _publish(session: Session, context: StageContext, rows: npt.NDArray[np.int64], scores: Scores) -> None:
@@ -126,6 +83,9 @@ def _publish(session: Session, context: StageContext, rows: npt.NDArray[np.int64
     )
     if known["drift"] is not None:
         run.report |= {"drift": known["drift"]}
+    folder = context.storage.run(context.run_id)
+    if explain_files.is_explained(folder):
+        run.report |= explain_files.load_explained(folder)
     run.state, run.finished_at = JobState.SUCCEEDED, func.now()
 
 
