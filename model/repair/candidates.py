@@ -28,28 +28,20 @@ class Contents:
         _, self._query = np.unique(query_ids, return_inverse=True)
         _, first, self._candidate = np.unique(candidate_ids, return_index=True, return_inverse=True)
         self._known = np.unique(self._codes(self._query, self._candidate))
-        self._flagged = np.bincount(self._query[~is_trusted], minlength=int(self._query.max(initial=0)) + 1)
         trusted = np.unique(self._codes(self._query[is_trusted], self._candidate[is_trusted]))
         partners = np.bincount(trusted % len(first), minlength=len(first))
         first = first[spread(len(first), MOST_CANDIDATES)]
         self.chosen: Ints = np.sort(first)  # positions of pairs, one for each content
         self.is_free: Bools = partners[self._candidate[self.chosen]] == 0
+        self.draws = np.random.default_rng(0).random(len(self.chosen))  # to take a share of the contents by
         shared = partners[partners > 1].sum() / max(1, partners.sum())
         self._shared = float(np.clip(shared, _LEAST_SHARE, 1 - _LEAST_SHARE))
 
-    def log_priors(self, *, is_decoy: bool) -> npt.NDArray[np.float64]:
-        """(2,) of each content with a trusted partner, and of each free one; decoys have no use for free ones."""
+    def log_priors(self) -> npt.NDArray[np.float64]:
+        """(2,) of each content with a trusted partner, and of each free one."""
         free = int(self.is_free.sum())
         counts = np.array([len(self.chosen) - free, free], dtype=np.float64)
-        shares = np.array([1.0, 0.0]) if is_decoy else np.array([self._shared, 1 - self._shared])
-        shares = np.where(counts > 0, shares, 0.0)
-        shares = shares / shares.sum() if shares.sum() else np.array([1.0, 0.0])
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(shares / np.maximum(counts, 1)))
-
-    def missing(self, queries: Ints) -> Ints:
-        """How many partners the contents at these positions have lost: one in every pair that is not trusted."""
-        return np.maximum(1, self._flagged[self._query[queries]])
+        return np.asarray(np.log(np.array([self._shared, 1 - self._shared]) / np.maximum(counts, 1)))
 
     def is_known(self, queries: Ints, candidates: Ints) -> Bools:
         """(n, k) whether the query at a position has the content at another for a partner in any pair."""

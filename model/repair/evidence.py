@@ -75,10 +75,9 @@ def nominal(ids: Ints) -> Ints:
     """For each row the place of the content that stands there: that of a row before it, where one soon after it has
     the same, otherwise its own."""
     places = np.arange(len(ids))
-    for width in range(_WIDEST, 1, -1):  # the narrowest has the last word
+    for width in range(min(_WIDEST, len(ids) - 1), 1, -1):  # the narrowest has the last word
+        inside = np.flatnonzero(ids[width:] == ids[: len(ids) - width])
         for before in range(1, width):
-            is_inside = ids[width:] == ids[: len(ids) - width]
-            inside = np.flatnonzero(is_inside)
             places[inside + before] = inside
     return places
 

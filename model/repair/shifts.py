@@ -21,9 +21,8 @@ Ints = npt.NDArray[np.int64]
 MOST_OFFSET = 3
 # Expected number of blocks found by chance in a whole collection without any.
 _FALSE_BLOCKS = 0.01
-# Rows that tell the offset from no shift, and what each has to add on average, in nats. Neighbours that resemble each
-# other drift apart by chance over long stretches, but by far less per row than a real shift.
-_LEAST_TELLING, _LEAST_GAIN = 10, 0.3
+# Rows that tell the offset from no shift, below which a block is not worth a word.
+_LEAST_TELLING = 10
 _BLOCK = 4096
 
 
@@ -92,7 +91,7 @@ def find_shifts(
         state = int(states[start]) if len(rows) else 0
         is_shifted = 0 < state < len(evidence.offsets)
         shift = _described(evidence, likelihood, int(start), int(end), state) if is_shifted else None
-        if shift is not None and shift.score > cost and shift.score > _LEAST_GAIN * shift.telling:
+        if shift is not None and shift.score > cost:
             found.append(shift)
     return found
 

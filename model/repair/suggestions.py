@@ -1,11 +1,8 @@
 """Captions of the collection for an image whose own is wrong, and images for a caption, each with P(match).
 
-With s_j the cosines of a query with all N candidates and w_j = P(j is the partner) before anything is compared,
-
-    P(j matches) = P(there is a partner | T) * w_j exp(a s_j) / exp(T),    T = log sum_i w_i exp(a s_i)
-
-so that being the best of many is worth little where many are nearly as good. How high T is without a partner is seen on
-decoys: trusted pairs with their own partner left out.
+The best of many thousand is similar even where none matches. What a candidate's lead before the runners-up is worth is
+therefore read off a simulation: trusted pairs are searched with their own partner left out, then with it put back.
+How many flagged pairs have a partner at all, and how similar it is, are chosen to fit what is found for them.
 """
 
 from dataclasses import dataclass
@@ -13,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
 
-from model.neighbours import Index, Units, unit
+from model.neighbours import Index, unit
 from model.repair.candidates import Contents, Offered
-from model.repair.evidence import TRUSTED, UNLEARNED, line
+from model.repair.evidence import TRUSTED, line
 from model.witnesses import spread
 
 Floats = npt.NDArray[np.float64]
@@ -27,13 +25,15 @@ COUNT = 5
 # Up to this many different contents every one is compared.
 EXACT_COUNT = 200_000
 NONE = -1
-# The networks learned that trusted pairs are similar. Of what they did not learn they are less sure: by so much on
-# Flickr8k, seeds 10 and 11.
-_SHARE = 0.85
-# Searched for beyond those wanted, as partners that a content has already are no news; and contents that stand for
-# all that are not found.
-_SPARE, _REFERENCES = 32, 2000
-_MOST_FITTED, _LEAST_FITTED = 2000, 50
+# Searched for beyond those wanted: partners that a content has already are no news, the others are the runners-up.
+_SPARE = 32
+# Queries of each kind to calibrate with. Where fewer are flagged the least trusted join them.
+_MOST_FITTED, _LEAST_FITTED = 2000, 200
+# The networks made the pairs they learned from similar; lost partners were not learned and may be less so, by this
+# factor. And the share of flagged pairs that have one in the collection.
+_FACTORS, _SHARES = np.linspace(0.5, 1.0, 11), np.linspace(0.02, 0.98, 25)
+_BINS = 30
+_THINNED = (0.1, 1.0)
 _BLOCK = 1024
 # A cosine counts for nothing beside this.
 _FAR = 10.0
@@ -50,10 +50,10 @@ class Found:
 
 @dataclass(frozen=True)
 class _Search:
-    places: Ints  # (n, k) positions, NONE where a partner is known or nothing was found
-    cosines: Floats  # (n, k)
-    weights: Floats  # (n, k) w_j exp(a s_j)
-    total: Floats  # (n,) T
+    places: Ints  # (n, 5) positions, NONE where there are fewer
+    cosines: Floats  # (n, 5)
+    leads: Floats  # (n, 5) before the mean of the runners-up
+    runners_up: Floats  # (n,)
 
 
 class Finder:
@@ -69,17 +69,17 @@ class Finder:
         exact_count: int = EXACT_COUNT,
     ) -> None:
         self._queries = queries
+        self._candidates = candidates
         self._contents = Contents(query_ids, candidate_ids, confidence >= TRUSTED)
-        self._candidates = Units(candidates, np.arange(len(query_ids)))
         chosen = self._contents.chosen
         self._index = Index(Offered(candidates, chosen, self._contents.is_free), exact_count)
-        self._references = spread(len(chosen), _REFERENCES)
-        self._vectors = self._candidates[chosen[self._references]]
+        order = np.argsort(confidence, kind="stable")
+        least = min(_LEAST_FITTED, len(order) // 2)
+        flagged = np.sort(order[: max(int((confidence < TRUSTED).sum()), least)])
         trusted = np.flatnonzero(confidence >= TRUSTED)
-        trusted = trusted[spread(len(trusted), _MOST_FITTED)] if len(trusted) else trusted
-        self._slope, self._present = 0.0, (0.0, 0.0)
+        self._bonus, self._line = 0.0, (0.0, -np.inf)
         if len(trusted) >= _LEAST_FITTED:
-            self._calibrate(trusted)
+            self._calibrate(*(some[spread(len(some), _MOST_FITTED)] for some in (trusted, flagged)))
 
     @classmethod
     def of_captions(
@@ -97,56 +97,103 @@ class Finder:
 
     def best(self, places: Ints) -> Found:
         """For the contents of the pairs at these positions; partners they have in any pair are left out."""
-        found = Found(
-            np.full((len(places), COUNT), NONE, np.int64),
-            np.zeros((len(places), COUNT), np.float32),
-            np.zeros((len(places), COUNT), np.float32),
+        search = self._searched(places, self._bonus)
+        chance = np.where(search.places == NONE, 0.0, expit(self._line[0] * search.leads + self._line[1]))
+        return Found(search.places, search.cosines.astype(np.float32), chance.astype(np.float32))
+
+    def _searched(self, places: Ints, bonus: float, share: float = 1.0) -> _Search:
+        """The best by cosine plus `bonus` for contents without a partner we trust; among this share of all contents."""
+        parts = [self._block(places[at : at + _BLOCK], bonus, share) for at in range(0, max(1, len(places)), _BLOCK)]
+        return _Search(*(np.concatenate(some) for some in zip(*parts, strict=True)))
+
+    def _block(self, places: Ints, bonus: float, share: float) -> tuple[Ints, Floats, Floats, Floats]:
+        contents = self._contents
+        count = min(round((COUNT + _SPARE) / share), len(contents.chosen))
+        where, values = self._index.nearest(Offered.query(unit(self._queries[places]), bonus), count)
+        found = contents.chosen[where]
+        is_out = contents.is_known(places, found) | (values == -1.0) | (contents.draws[where] > share)
+        order = np.argsort(is_out, axis=1, kind="stable")
+        found, values, is_free, is_out = (
+            np.take_along_axis(part, order, axis=1) for part in (found, values, contents.is_free[where], is_out)
         )
-        for at in range(0, len(places), _BLOCK):
-            search = self._searched(places[at : at + _BLOCK], is_decoy=False)
-            share = search.weights / np.exp(search.total)[:, None]
-            missing = self._contents.missing(places[at : at + _BLOCK])
-            chance = (1 - (1 - np.minimum(share, 1)) ** missing[:, None]) * expit(
-                self._present[0] * search.total + self._present[1]
-            )[:, None]
-            order = np.argsort(-chance, axis=1, kind="stable")[:, :COUNT]
-            block = slice(at, at + len(order)), slice(0, order.shape[1])
-            found.places[block] = np.take_along_axis(search.places, order, axis=1)
-            is_there = found.places[block] != NONE
-            found.similarity[block] = np.where(is_there, np.take_along_axis(search.cosines, order, axis=1), 0)
-            found.confidence[block] = np.where(is_there, np.take_along_axis(chance, order, axis=1), 0)
-        return found
+        runner_up = np.where(is_out, np.nan, values.astype(np.float64))[:, COUNT : COUNT + _SPARE]
+        is_alone = np.isnan(runner_up).all(axis=1)
+        runner_up[is_alone] = np.inf  # too few to tell how much being the best is worth
+        base = np.nanmean(runner_up, axis=1) if runner_up.shape[1] else np.full(len(places), np.inf)
+        missing = ((0, 0), (0, max(0, COUNT - count)))
+        kept = np.pad(np.where(is_out, NONE, found)[:, :COUNT], missing, constant_values=NONE)
+        cosines = np.where(is_out, 0.0, values - bonus * is_free)[:, :COUNT]
+        leads = np.where(is_out, -_FAR, np.maximum(values - base[:, None], -_FAR))[:, :COUNT]
+        return kept, np.pad(cosines, missing), np.pad(leads, missing, constant_values=-_FAR), base
 
-    def _searched(self, places: Ints, *, is_decoy: bool) -> _Search:
-        """Decoys look only at contents that have a partner we trust: others might be what they have lost."""
-        contents, vectors = self._contents, unit(self._queries[places])
-        log_weights = contents.log_priors(is_decoy=is_decoy)  # of contents that have a trusted partner, of free ones
-        lead = -_FAR if is_decoy else (log_weights[1] - log_weights[0]) / max(self._slope, 1e-9)
-        lead = float(np.clip(lead, -_FAR, _FAR))
-        count = min(COUNT + _SPARE, len(contents.chosen))
-        where, values = self._index.nearest(Offered.query(vectors, lead), count)
-        is_free = contents.is_free[where]
-        cosines = values.astype(np.float64) - lead * is_free
-        is_out = contents.is_known(places, contents.chosen[where]) | (values == -1.0)
-        weights = np.where(is_out, 0.0, np.exp(self._slope * cosines + log_weights[is_free.astype(int)]))
-        # All that were not found, by those of them that are references.
-        is_free = contents.is_free[self._references]
-        others = (vectors @ self._vectors.T).astype(np.float64)
-        is_rest = others + lead * is_free < values[:, -1:]
-        rest = np.where(is_rest, np.exp(self._slope * others + log_weights[is_free.astype(int)]), 0.0).sum(axis=1)
-        rest *= len(contents.chosen) / len(self._references)
-        total = np.log(np.maximum(weights.sum(axis=1) + rest, 1e-300))
-        return _Search(np.where(is_out, NONE, contents.chosen[where]), cosines, weights, total)
+    def _calibrate(self, trusted: Ints, flagged: Ints) -> None:
+        """The bonus of free contents, and the log odds of a lead."""
+        own = self._own(trusted, trusted)
+        slope = line(own, self._own(trusted, np.roll(trusted, 1)))[0]
+        priors = self._contents.log_priors()
+        self._bonus = float(np.clip((priors[1] - priors[0]) / max(slope, 1e-9), -_FAR, _FAR)) if slope > 0 else 0.0
+        # Decoys look only at contents with a partner we trust: others might be what they have lost.
+        # Among as many as flagged pairs have to choose from: the best of more leads by less.
+        free = self._contents.is_free.sum()
+        choice = free if self._bonus > 0 else len(self._contents.is_free)
+        decoys = self._searched(
+            trusted, -_FAR, float(np.clip(choice / max(1, (~self._contents.is_free).sum()), *_THINNED))
+        )
+        is_usable = np.isfinite(decoys.runners_up)
+        if is_usable.sum() >= _LEAST_FITTED:
+            leads, base = decoys.leads[is_usable], decoys.runners_up[is_usable]
+            best = self._searched(flagged, self._bonus).leads[:, 0]
+            self._line = _simulated(leads, own[is_usable], base, best[best > -_FAR])
 
-    def _calibrate(self, trusted: Ints) -> None:
-        """The slope a, and P(there is a partner | T) when that is as likely as not."""
-        blocks = [trusted[at : at + _BLOCK] for at in range(0, len(trusted), _BLOCK)]
-        queries = [unit(self._queries[some]) for some in blocks]
-        own = np.concatenate([(a * self._candidates[b]).sum(axis=1) for a, b in zip(queries, blocks, strict=True)])
-        others = np.concatenate([(some @ self._vectors[::10].T).ravel() for some in queries])
-        self._slope = max(0.0, _SHARE * line(own, others)[0])
-        without = np.concatenate([self._searched(some, is_decoy=True).total for some in blocks])
-        log_prior = self._contents.log_priors(is_decoy=False).max()
-        with_partner = np.logaddexp(without, self._slope * UNLEARNED * own + log_prior)
-        slope, offset = line(with_partner, without)
-        self._present = (slope, offset) if slope > 0 else (0.0, 0.0)
+    def _own(self, queries: Ints, candidates: Ints) -> Floats:
+        """Cosines of contents at some positions with those at others."""
+        return np.concatenate(
+            [
+                (unit(self._queries[queries[at : at + _BLOCK]]) * unit(self._candidates[candidates[at : at + _BLOCK]]))
+                .sum(axis=1)
+                .astype(np.float64)
+                for at in range(0, len(queries), _BLOCK)
+            ]
+        )
+
+
+def _simulated(leads: Floats, own: Floats, base: Floats, flagged: Floats) -> tuple[float, float]:
+    """Slope and offset of the log odds that a candidate matches, by its lead.
+
+    `leads` (n, 5) of decoys, whose own partners have the cosines `own` and whose runners-up the mean `base`; `flagged`
+    the best lead of every flagged pair.
+    """
+    edges = np.unique(np.quantile(np.concatenate([flagged, leads[:, 0]]), np.linspace(0, 1, _BINS + 1)))[1:-1]
+
+    def density(values: Floats) -> Floats:
+        counts = np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1) + 0.5
+        return np.asarray(counts / counts.sum())
+
+    without, seen = density(leads[:, 0]), density(flagged)
+    fits = [
+        (float(seen @ np.log(share * present + (1 - share) * without)), share, factor)
+        for factor in _FACTORS
+        for present in [density(np.maximum(leads[:, 0], factor * own - base))]
+        for share in _SHARES
+    ]
+    _, share, factor = max(fits)
+    partner = factor * own - base
+    is_shown = partner > leads[:, -1]
+    right, wrong = (
+        partner[is_shown],
+        np.concatenate([leads.ravel(), leads[is_shown, :-1].ravel(), leads[~is_shown].ravel()]),
+    )
+    weights = np.concatenate(
+        [
+            np.full(len(right), share),
+            np.full(leads.size, 1 - share),
+            np.full(len(wrong) - leads.size, share),
+        ]
+    )
+    if not len(right):
+        return 0.0, -np.inf
+    values = np.concatenate([right, wrong])
+    found = LogisticRegression(C=100.0).fit(values[:, None], np.arange(len(values)) < len(right), weights)
+    slope, offset = float(found.coef_[0, 0]), float(found.intercept_[0])
+    # Where a lead says nothing, no candidate is likelier than another.
+    return (slope, offset) if slope > 0 else (0.0, float(logit(weights[: len(right)].sum() / weights.sum())))

@@ -107,8 +107,14 @@ class TestFindShifts:
         order, offsets = shifted(4000, BLOCKS)
         case = make_case(4000, 1, 0.2, order=order)
         kept = np.sort(np.random.default_rng(0).choice(4000, 3200, replace=False))
-        parts = (case.images, case.captions, kept + 7, case.image_ids, case.caption_ids, case.confidence)
-        shifts = find_shifts(*(part if part is parts[2] else part[kept] for part in parts))
+        shifts = find_shifts(
+            case.images[kept],
+            case.captions[kept],
+            kept + 7,
+            case.image_ids[kept],
+            case.caption_ids[kept],
+            case.confidence[kept],
+        )
         assert min(precision_and_recall(found_offsets(shifts, kept + 7), offsets[kept])) >= 0.95
 
     def test_larger_offsets_are_found_when_asked_for(self) -> None:
