@@ -176,6 +176,17 @@ class Concepts:
         return [column for column in found if column != NONE]
 
 
+def prompts(concepts: Concepts) -> list[str]:
+    """Every concept as a caption that a joint encoder can compare with images."""
+    forms = {
+        Kind.HEAD: "a photo of a {}",
+        Kind.ATTRIBUTE: "a photo of something {}",
+        Kind.PHRASE: "a photo of a {}",
+        Kind.COUNT: "a photo of {} things",
+    }
+    return [forms[Kind(kind)].format(name) for name, kind in zip(concepts.names, concepts.kinds, strict=True)]
+
+
 def attribute_words(element: Element) -> tuple[str, ...]:
     """Its attributes, colours by their plain names; each once."""
     return tuple(dict.fromkeys(basic_colour(word) or word for word in element.attributes))

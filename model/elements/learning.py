@@ -16,7 +16,7 @@ from model.elements.element import Element
 from model.elements.image_elements import LEAST_PROBABILITY, Gallery
 from model.elements.indicator import Indicator
 from model.elements.scale import Scale
-from model.elements.votes import Reader, Votes, fold_of
+from model.elements.votes import Reader, Votes, fold_of, prior_of
 from model.errors import TrainingError
 from model.neighbours import unit
 from model.pairs import Pairs
@@ -27,6 +27,8 @@ Ints = npt.NDArray[np.int64]
 # Pairs that are learned from, evenly spread, and those of them in which every concept is looked at.
 MOST_FITTED, _LOOKED_AT = 50_000, 4_000
 _BLOCK = 4_096
+# Where nobody is trusted all are, alike.
+_LEAST_TRUST = 1e-3
 # A word is held near the mean of all captions as if by so many that do not mention it.
 _WORD_RIDGE = 5.0
 # Of the mentions of a setting, those that follow a word for a place.
@@ -59,7 +61,8 @@ class Sample:
         texts = [pairs.texts[int(row)] for row in rows]
         folds = fold_of(pairs.image_ids[rows]), fold_of(pairs.caption_ids[rows])
         told = [read.elements(text) for text in texts]
-        return cls((images, captions), folds, np.asarray(trust[rows], np.float32), texts, told)
+        kept = np.maximum(np.asarray(trust[rows], np.float32), _LEAST_TRUST)
+        return cls((images, captions), folds, kept, texts, told)
 
     def parts(self, concepts: Concepts) -> list[list[Parts]]:
         return [[concepts.parts(element) for element in elements] for elements in self.told]
@@ -75,18 +78,21 @@ def learn_concepts(sample: Sample) -> Concepts:
     return plain.merged(synonyms.groups(scores, said, _word_vectors(said, sample.sides[1]))).with_phrases(sample.told)
 
 
-def learn_images(sample: Sample, concepts: Concepts, seed: int) -> tuple[Votes, Indicator, Gallery]:
-    """What images show of the concepts that captions mention."""
+def learn_images(
+    sample: Sample, concepts: Concepts, seed: int, directions: Floats | None = None
+) -> tuple[Votes, Indicator, Gallery]:
+    """What images show of the concepts that captions mention; `directions` (V, D + 1) are those of prompts."""
     vectors, folds = sample.sides[0], sample.folds[0]
     parts = sample.parts(concepts)
     said = mentions(concepts, parts)
-    votes = Votes.fit(vectors, folds, said, sample.trust)
+    some, heads = _spread(len(folds), _LOOKED_AT), concepts.head_count
+    prior = None if directions is None else prior_of(directions, vectors[some], said[some], sample.trust[some])
+    votes = Votes.fit(vectors, folds, said, sample.trust, prior)
     true = true_claims(said, sample.trust).scored(votes, vectors, folds)
     false = false_claims(concepts, said, Traits.of(parts), sample.trust, seed).scored(votes, vectors, folds)
     rate = float(1 - sample.trust.mean(dtype=np.float64))
     scale = Scale.fit(concepts.kinds, true, false)
     indicator = Indicator(scale, _settings(concepts, sample.texts, sample.told), rate)
-    some, heads = _spread(len(folds), _LOOKED_AT), concepts.head_count
     evidence = scale.evidence(votes.scores(vectors[some], folds[some]))[:, :heads]
     share = (said.T @ sample.trust)[:heads] / max(float(sample.trust.sum()), 1e-9)
     is_said = said[some][:, :heads].toarray() > 0

@@ -31,13 +31,15 @@ class Reader:
         self._source = source
         self._reader = FeatureReader.fit(source, is_pooled=True, components=COMPONENTS)
 
-    @classmethod
-    def of(cls, sides: tuple[Any, Any]) -> "tuple[Reader, Reader]":
-        return cls(sides[0]), cls(sides[1])
-
     def __call__(self, rows: Ints) -> Floats:
         found = self._reader(self._source, rows)[0].numpy() / np.sqrt(self._reader.width)
         return np.column_stack([found, np.ones(len(rows), np.float32)])
+
+    def directions(self, vectors: npt.NDArray[np.floating]) -> Floats:
+        """(n, D + 1) along which vectors of the same space lie: products with what is read order alike."""
+        basis = self._reader.basis.numpy()
+        found = vectors @ basis / np.square(basis).sum(axis=0) * np.sqrt(self._reader.width)
+        return np.column_stack([found, np.zeros(len(found))]).astype(np.float32)
 
 
 def fold_of(image_ids: Ints) -> Ints:
@@ -51,8 +53,10 @@ class Votes:
     weights: Floats  # (FOLDS, concepts, D + 1)
 
     @classmethod
-    def fit(cls, vectors: Floats, folds: Ints, mentions: sparse.csr_array, trust: Floats) -> "Votes":
-        """`vectors` (n, D + 1), `mentions` (n, concepts)."""
+    def fit(
+        cls, vectors: Floats, folds: Ints, mentions: sparse.csr_array, trust: Floats, prior: Floats | None = None
+    ) -> "Votes":
+        """`vectors` (n, D + 1), `mentions` (n, concepts); `prior` (concepts, D + 1) counts until pairs do."""
         width, concepts = vectors.shape[1], mentions.shape[1]
         seen = np.zeros((FOLDS, width, width))
         said = np.zeros((FOLDS, width, concepts), np.float32)
@@ -66,6 +70,8 @@ class Votes:
         ridge = np.diag(np.r_[np.full(width - 1, _RIDGE), 1e-3])  # the constant is free
         weights = np.empty((FOLDS, concepts, width), np.float32)
         all_seen, all_said = seen.sum(axis=0) + ridge, said.sum(axis=0)
+        if prior is not None:
+            all_said = all_said + _RIDGE * prior.T
         for fold in range(FOLDS):
             weights[fold] = linalg.solve(all_seen - seen[fold], all_said - said[fold], assume_a="pos").T
         return cls(weights)
@@ -76,3 +82,16 @@ class Votes:
         for fold in range(FOLDS):
             found[folds == fold] = vectors[folds == fold] @ self.weights[fold].T
         return found
+
+
+def prior_of(directions: Floats, vectors: Floats, mentions: sparse.csr_array, trust: Floats) -> Floats:
+    """Directions (concepts, D + 1) as weights: as steep as mentions follow them, for all concepts together."""
+    total = max(float(trust.sum()), 1e-9)
+    share = (mentions.T @ trust) / total
+    seen = vectors @ directions.T  # (n, concepts)
+    mean = trust @ seen / total
+    spread = np.sqrt(np.maximum(trust @ np.square(seen) / total - mean**2, 1e-12))
+    said = np.sqrt(np.maximum(share * (1 - share), 1e-12))
+    together = np.asarray(mentions.multiply(trust[:, None] * (seen - mean)).sum(axis=0)).ravel() / total
+    correlation = float(np.average(together / (spread * said), weights=share + 1e-12))
+    return np.asarray(max(correlation, 0.0) * (said / spread)[:, None] * directions, np.float32)
