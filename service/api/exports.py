@@ -60,7 +60,8 @@ def download(id: UUID, key: ReadKey, session: SessionDep, request: Request) -> R
         raise conflict("export_not_ready", "The file is not ready", detail)
     path = request.app.state.storage.export(id)
     ending = "weights.tsv" if export.format == "weights" else export.format
-    name = f"pairsift-{export.run_id}-{export.filter.get('split', 'all')}.{ending}"
+    part = "corrected" if export.filter.get("corrected") else export.filter.get("split", "all")
+    name = f"pairsift-{export.run_id}-{part}.{ending}"
     return file_response(request, path, export.sha256 or "", MEDIA_TYPES[export.format], name)
 
 

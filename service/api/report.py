@@ -18,7 +18,8 @@ HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff
 @router.get("/report", operation_id="getReport", summary="What the run found, with its uncertainty")
 def get(id: UUID, key: ReadKey, session: SessionDep) -> Report:
     """Noise rate and curve with intervals, histograms, agreement of the networks, slices, the most and least trusted
-    pairs. `calibration` is null for a run without probes."""
+    pairs; what captions claim and images do not show, shifted rows and duplicates. `calibration` is null for a run
+    without probes."""
     return published_report(session, key, id)[1]
 
 

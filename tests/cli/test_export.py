@@ -48,6 +48,17 @@ def export(
 
 
 class TestExport:
+    def test_corrected_goes_with_no_choice_of_pairs(self, export: Export, tmp_path: Path) -> None:
+        for other in (("--split", "clean"), ("--weights",), ("--keep", 2)):
+            done = export("-o", tmp_path / "file.tsv", "--corrected", *other)
+            assert done.exit_code == 2
+            assert "all pairs" in done.output
+
+    def test_corrected_is_refused_where_nothing_is_shifted(self, export: Export, tmp_path: Path) -> None:
+        done = export("-o", tmp_path / "file.tsv", "--corrected")
+        assert isinstance(done.exception, ApiProblem)
+        assert "found no rows" in str(done.exception)
+
     def test_chosen_cut_gives_the_kept_pairs_and_says_what_to_expect(self, export: Export, tmp_path: Path) -> None:
         out = tmp_path / "kept.tsv"
         done = export("-o", out, "--min-precision", 0.8)

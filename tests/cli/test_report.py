@@ -59,6 +59,12 @@ class TestReport:
         assert "evil[red]\ufffd[31m.example" in said
         assert "\x1b" not in said
 
+    def test_says_what_is_missing_shifted_and_repeated(self, environment: dict[str, str], run: Run) -> None:
+        said = " ".join(pairsift(environment, run.id).stderr.split())
+        assert "mean score 0.81 of kept pairs, 0.20 of flagged ones" in said
+        assert "red ball (40)" in said
+        assert "rows 1,200-1,380 look shifted" in said
+
     def test_json_is_the_whole_report(self, environment: dict[str, str], run: Run) -> None:
         found = json.loads(pairsift(environment, run.id, "--json").stdout)
         assert found["calibration"]["threshold"] == 0.5

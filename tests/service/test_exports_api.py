@@ -43,7 +43,7 @@ COLUMNS = [
     "sha256", "similarity",
     "clean_confidence", "confidence_a", "confidence_b", "rectified_correspondence", "uncertainty",
     "label_confidence", "predicted_label", "weight", "neighbour_agreement", "clip_similarity", "eme", "eme_soft",
-    "is_mismatch_issue", "split", "review", "run_id", "elements", "repair", "corrected_from",
+    "is_mismatch_issue", "split", "review", "run_id", "elements", "repair",
 ]  # fmt: skip
 LAYOUTS = {
     "caption first": CAPTION_FIRST,

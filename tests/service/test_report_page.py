@@ -112,6 +112,18 @@ class TestRender:
         assert page.texts[page.texts.index("method_options.q") + 1 :][0] == "0.5"
         assert json.dumps(["30,000 pairs", "no joint encoder"]) in page.texts
 
+    def test_elements_and_repairs_have_sections(self, page: Page) -> None:
+        text = " ".join(" ".join(page.texts).split())
+        assert "cannot see contradictions or complements" in text
+        assert "rows 1,200-1,380 look shifted" in text
+        assert "4: rows 3, 5, 8, 13" in text
+
+    def test_a_run_without_explanations_has_no_such_sections(self) -> None:
+        plain = report_of().model_copy(update={"elements": None, "repair": None})
+        text = html_of(plain)
+        assert "What captions claim" not in text
+        assert "What could be repaired" not in text
+
     def test_a_run_without_probes_and_loss_says_so(self) -> None:
         html = html_of(report_of(has_probes=False, has_loss=False))
         Page(html)

@@ -67,7 +67,7 @@ class TestScoreWithRun:
         assert int(response.headers["Retry-After"]) >= 1
         assert (body["collection_id"], body["model_run_id"]) == (str(new.id), str(model.id))
         assert [stage["name"] for stage in body["stages"]] == ["fetch", "encode", "score", "explain", "publish"]
-        assert [stage["state"] for stage in body["stages"]] == ["queued"] + ["waiting"] * 3
+        assert [stage["state"] for stage in body["stages"]] == ["queued"] + ["waiting"] * 4
         assert body["config"]["seed"] == 7
         assert idle_http.get(response.headers["Location"]).json() == body
 
@@ -153,7 +153,7 @@ class TestProgress:
         id = post(idle_http, rows.published(), rows.collection()).json()["id"]
         with transaction(idle_engine) as session:
             stages = session.query(Stage).where(Stage.run_id == id).order_by(Stage.position).all()
-            for stage in stages[:3]:
+            for stage in stages[:4]:
                 stage.state = JobState.SUCCEEDED
-        # .03 + .6 + .05 of .7, the shares of the four stages
-        assert idle_http.get(f"/v1/runs/{id}").json()["progress"] == pytest.approx(0.68 / 0.7)
+        # .03 + .6 + .04 + .02 of .7, the shares of the five stages
+        assert idle_http.get(f"/v1/runs/{id}").json()["progress"] == pytest.approx(0.69 / 0.7)

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import Engine, Row, text
 
 from model.engine import Scores
-from worker.stages.publish_rows import COLUMNS, COPY_HEADER, COPY_TRAILER, FLOATS, binary_rows
+from worker.stages.publish_rows import COLUMNS, COPY_HEADER, COPY_TRAILER, FLOATS, Eme, binary_rows
 from worker.stages.results import load_scores, save_scores
 
 ROWS = np.arange(5, 1005, dtype=np.int64)
@@ -37,14 +37,16 @@ def labelled_scores(count: int) -> Scores:
     )
 
 
-def copied(engine: Engine, run_id: UUID, given: Scores, names: Sequence[str] | None = None) -> list[Row[Any]]:
+def copied(
+    engine: Engine, run_id: UUID, given: Scores, names: Sequence[str] | None = None, eme: Eme | None = None
+) -> list[Row[Any]]:
     with engine.begin() as connection:
         connection.execute(text("CREATE TEMP TABLE copied (LIKE scores) ON COMMIT DROP"))
         cursor = connection.connection.cursor()
         with cursor.copy(f"COPY copied ({', '.join(COLUMNS)}) FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(COPY_HEADER)
-            copy.write(binary_rows(run_id, ROWS, given, slice(0, 600), names))
-            copy.write(binary_rows(run_id, ROWS, given, slice(600, 1200), names))
+            copy.write(binary_rows(run_id, ROWS, given, slice(0, 600), names, eme))
+            copy.write(binary_rows(run_id, ROWS, given, slice(600, 1200), names, eme))
             copy.write(COPY_TRAILER)
         return list(connection.execute(text("SELECT * FROM copied ORDER BY row")).all())
 
@@ -88,6 +90,18 @@ class TestBinaryRows:
         found = copied(quiet_engine, uuid4(), given)
         assert np.array_equal(column(found, "weight"), given.weight)
         assert {(line.neighbour_agreement, line.clip_similarity) for line in found} == {(None, None)}
+
+    def test_rows_without_elements_have_no_score_of_them(self, quiet_engine: Engine) -> None:
+        hard = np.linspace(0, 1, 1000, dtype=np.float32)
+        hard[::7] = np.nan
+        eme = {"eme": hard, "eme_soft": hard / 2}
+        for given, names in ((scores(1000), None), (labelled_scores(1000), NAMES)):
+            found = copied(quiet_engine, uuid4(), given, names, eme)
+            assert [line.row for line in found] == ROWS.tolist()
+            assert [line.eme is None for line in found] == [line.eme_soft is None for line in found]
+            assert np.array_equal(column(found, "eme"), hard, equal_nan=True)
+            assert np.array_equal(column(found, "eme_soft"), hard / 2, equal_nan=True)
+            assert np.array_equal(column(found, "similarity"), given.similarity)
 
 
 class TestSaveScores:

@@ -2,14 +2,13 @@
 published. One pass over the pairs in blocks; a stage that is taken up again begins anew."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from model.elements.eme import Explanation
 from model.elements.explain import BLOCK, Explainer
 from model.neighbours import use_cores
 from model.repair.duplicates import duplicates
@@ -19,8 +18,8 @@ from service.storage import written_whole
 from worker.stages.context import StageContext
 from worker.stages.explain_files import EXPLANATIONS_FILE, copy_line, save_explained
 from worker.stages.explain_inputs import Inputs, opened
-from worker.stages.explain_language import Language, main_language
-from worker.stages.explain_repair import Repairer
+from worker.stages.explain_language import main_language
+from worker.stages.explain_repair import Repairs
 from worker.stages.explain_report import Tally, repair_report
 
 # Below this nothing can be learned of what words look like.
@@ -29,6 +28,7 @@ LEAST_PAIRS = 20
 LEAST_TRUST = 1e-3
 
 Floats = npt.NDArray[np.float32]
+Show = Callable[[str], None]  # what is done before the pairs are gone through
 
 
 def run(context: StageContext) -> None:
@@ -36,43 +36,45 @@ def run(context: StageContext) -> None:
     use_cores(len(os.sched_getaffinity(0)))
     folder = context.storage.run(context.run_id)
     with opened(context) as given:
-        count = len(given.rows)
-        shifts = _shifts(context, given)
-        repairer = Repairer(given)
-        tally, eme = Tally(), np.full((2, count), np.nan, np.float32)
-        language = main_language(given.pairs.texts or ())
+        count, pairs = len(given.rows), given.pairs
+
+        def show(message: str) -> None:
+            context.lease.check()
+            context.lease.progress(0, count, message)
+
+        shifts, repairs = _shifts(given, show), Repairs(given, show)
+        eme, elements = np.full((2, count), np.nan, np.float32), None
         with written_whole(folder / EXPLANATIONS_FILE) as file:
             if count >= LEAST_PAIRS:
-                _write(context, file, given, _fitted(context, given, language), repairer, tally, eme)
-        pairs = given.pairs
-        found = duplicates(given.rows, pairs.image_ids, pairs.caption_ids, given.is_flagged)
-        elements = tally.report(language) if count >= LEAST_PAIRS else None
-        save_explained(folder, eme, elements, repair_report(shifts, found, repairer))
+                show("learning what captions speak of and images show")
+                language, tally = main_language(pairs.texts or ()), Tally()
+                trust = np.maximum(given.confidence, np.float32(LEAST_TRUST))
+                explainer = Explainer.fit(
+                    pairs,
+                    trust,
+                    given.vectors,
+                    read=language.read,
+                    encode_texts=given.encode_texts,
+                    seed=given.config.seed,
+                )
+                _write(context, file, given, explainer, repairs, tally, eme)
+                elements = tally.report(language)
+        repeated = duplicates(given.rows, pairs.image_ids, pairs.caption_ids, given.is_flagged)
+        save_explained(folder, eme, elements, repair_report(shifts, repeated, repairs))
     context.lease.progress(count, count)
     with context.lease.completing():
         pass
 
 
-def _shifts(context: StageContext, given: Inputs) -> list[Shift]:
+def _shifts(given: Inputs, show: Show) -> list[Shift]:
     if given.vectors is None:
         return []
-    count = len(given.rows)
+    ids = given.pairs.image_ids, given.pairs.caption_ids
 
-    def show(fraction: float) -> None:
-        context.lease.check()
-        context.lease.progress(0, count, f"looking for shifted rows, {fraction:.0%}")
+    def progressed(fraction: float) -> None:
+        show(f"looking for shifted rows, {fraction:.0%}")
 
-    pairs = given.pairs
-    return find_shifts(
-        *given.vectors, given.rows, pairs.image_ids, pairs.caption_ids, given.confidence, on_progress=show
-    )
-
-
-def _fitted(context: StageContext, given: Inputs, language: Language) -> Explainer:
-    context.lease.check()
-    context.lease.progress(0, len(given.rows), "learning what captions speak of and images show")
-    trust = np.maximum(given.confidence, np.float32(LEAST_TRUST))
-    return Explainer.fit(given.pairs, trust, given.vectors, read=language.read, seed=given.config.seed)
+    return find_shifts(*given.vectors, given.rows, *ids, given.confidence, on_progress=progressed)
 
 
 def _write(
@@ -80,7 +82,7 @@ def _write(
     file: BinaryIO,
     given: Inputs,
     explainer: Explainer,
-    repairer: Repairer,
+    repairs: Repairs,
     tally: Tally,
     eme: Floats,
 ) -> None:
@@ -90,15 +92,9 @@ def _write(
         context.lease.check()
         context.lease.progress(start, count, "comparing what captions claim with what images show")
         places = np.arange(start, min(start + BLOCK, count))
-        repairs = repairer.best(places)
-        for place, explanation in zip(places, explainer.explain(places), strict=True):
-            eme[:, place] = list(_scores(explanation))
+        for place, explanation in zip(places.tolist(), explainer.explain(places), strict=True):
+            scores = explanation.eme, explanation.eme_soft
+            eme[:, place] = [np.nan if score is None else score for score in scores]
             tally.add(explanation, bool(given.is_flagged[place]))
             elements = pack_elements(explanation.caption_elements, explanation.image_elements)
-            row = int(given.rows[place])
-            file.write(copy_line(context.run_id, row, elements, repairs.get(int(place))))
-
-
-def _scores(explanation: Explanation) -> Iterator[float]:
-    for score in (explanation.eme, explanation.eme_soft):
-        yield np.nan if score is None else score
+            file.write(copy_line(context.run_id, int(given.rows[place]), elements, repairs.of(place)))

@@ -3,7 +3,7 @@ sides as the networks see them. Known mismatches that joined the training are in
 
 import logging
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from sqlalchemy import select
 from model.checkpoint import CheckpointMismatch
 from model.config import RunConfig, parse_run_config
 from model.data.texts import PackedTexts
+from model.encoders.base import EncoderError
 from model.errors import TrainingError
 from model.pairs import Pairs
 from model.probes import Probes
@@ -27,6 +28,7 @@ from service.storage import written_whole
 from worker.stages.borrow import CHECKPOINTS, is_borrowing
 from worker.stages.context import StageContext, lift_time_limit
 from worker.stages.results import load_report, load_scores
+from worker.stages.run_encoder import choose_encoder
 from worker.stages.train import PROBES_FILE, load_pairs
 
 log = logging.getLogger(__name__)
@@ -43,6 +45,7 @@ class Inputs:
     is_flagged: npt.NDArray[np.bool_]
     vectors: tuple[Any, Any] | None  # images and captions in one space; None where no network gives one
     config: RunConfig  # of the networks
+    encode_texts: Callable[[list[str]], npt.NDArray[np.floating]] | None  # of the encoder that made both sides
 
 
 @contextmanager
@@ -59,7 +62,7 @@ def opened(context: StageContext) -> Iterator[Inputs]:
         if pairs.texts is None:
             pairs = replace(pairs, texts=_packed(context, texts, rows))
         vectors = _vectors(_trained(context, folder, config), pairs)
-        yield Inputs(rows, pairs, scores.clean_confidence, ~scores.is_clean, vectors, config)
+        yield Inputs(rows, pairs, scores.clean_confidence, ~scores.is_clean, vectors, config, _prompter(context, pairs))
     finally:
         texts.unlink(missing_ok=True)
 
@@ -104,3 +107,15 @@ def _vectors(trained: Trained | None, pairs: Pairs) -> tuple[Any, Any] | None:
         images, captions = trained.sources(pairs)
         return trained.vectors(0, images), trained.vectors(1, captions)
     return (pairs.images, pairs.captions) if pairs.is_joint else None
+
+
+def _prompter(context: StageContext, pairs: Pairs) -> Callable[[list[str]], npt.NDArray[np.floating]] | None:
+    """A joint encoder can say itself what a word looks like; what came with the upload names no encoder to ask."""
+    if not pairs.is_joint:
+        return None
+    try:
+        encoder, features = choose_encoder(context)
+    except EncoderError as error:
+        log.warning("run %s: explained without prompts: %s", context.run_id, error)
+        return None
+    return None if encoder is None or features.images.encoder is None else encoder.encode_captions

@@ -7,7 +7,7 @@ from typing import Any
 from model.elements.eme import Explanation
 from model.repair.shifts import Shift
 from worker.stages.explain_language import Language
-from worker.stages.explain_repair import Repairer
+from worker.stages.explain_repair import Repairs
 
 LISTED = 20  # elements by name
 MOST_NAMES = 100_000  # counted one by one; what is new after that is not
@@ -63,11 +63,11 @@ class Tally:
         return round(self._sums[total] / self._judged[side], DIGITS) if self._judged[side] else None
 
 
-def repair_report(shifts: Sequence[Shift], duplicates: dict[str, Any], repairer: Repairer) -> dict[str, Any]:
+def repair_report(shifts: Sequence[Shift], duplicates: dict[str, Any], repairs: Repairs) -> dict[str, Any]:
     return {
-        "flagged": repairer.flagged,
-        "searched": repairer.searched,
-        "likely": repairer.likely,
+        "flagged": repairs.flagged,
+        "searched": repairs.searched,
+        "likely": repairs.likely,
         "shifts": [_shift(shift) for shift in shifts[:MOST_SHIFTS]],
         "shift_count": len(shifts),
         "duplicates": duplicates,

@@ -21,7 +21,7 @@ from service.db.tables import Collection, Export, Pair, Run
 from service.storage import written_whole
 from worker.stages.context import StageContext, lift_time_limit
 from worker.stages.export_corrected import corrected_rows, correction_of, counts
-from worker.stages.export_schema import SCHEMA
+from worker.stages.export_schema import CORRECTED_SCHEMA, SCHEMA
 from worker.stages.export_tsv import WEIGHT_HEADER, Line, tsv_form, weight_line
 
 CHUNK = 5_000
@@ -37,6 +37,7 @@ class Published:
     session: Session
     run: Run
     described: dict[str, Any]  # the collection's format, as its source described it
+    schema: pa.Schema
 
 
 def run(context: StageContext) -> None:
@@ -46,8 +47,9 @@ def run(context: StageContext) -> None:
         session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
         lift_time_limit(session)
         source = session.get_one(Run, export.run_id)
-        published = Published(session, source, session.get_one(Collection, source.collection_id).format or {})
-        filters = dict(export.filter)
+        filters, described = dict(export.filter), session.get_one(Collection, source.collection_id).format or {}
+        is_corrected = bool(filters.get("corrected"))
+        published = Published(session, source, described, CORRECTED_SCHEMA if is_corrected else SCHEMA)
         chosen = select_pairs(
             source,
             _selection(export),
@@ -57,7 +59,7 @@ def run(context: StageContext) -> None:
         total = session.scalar(select(func.count()).select_from(chosen.subquery())) or 0
         rows: Rows = session.execute(chosen.order_by(Pair.row), execution_options={"yield_per": CHUNK})
         rows, expected = _watched(context, rows, total), total
-        if filters.get("corrected"):
+        if is_corrected:
             correction = correction_of(session, source)
             rows = corrected_rows(session, source.collection_id, rows, correction)
             filters["correction"] = counts(correction)
@@ -113,9 +115,9 @@ def _write_jsonl(file: BinaryIO, rows: Rows, published: Published) -> int:
 
 def _write_parquet(file: BinaryIO, rows: Rows, published: Published) -> int:
     count = 0
-    with pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(file, published.schema, compression="zstd") as writer:
         for chunk in _records(rows, published):
-            writer.write_table(pa.Table.from_pylist(chunk, SCHEMA))
+            writer.write_table(pa.Table.from_pylist(chunk, published.schema))
             count += len(chunk)
     return count
 
@@ -133,22 +135,21 @@ def _records(rows: Rows, published: Published) -> Iterator[list[dict[str, Any]]]
     stream, run = iter(rows), published.run
     while chunk := list(islice(stream, CHUNK)):
         repairs = unpack_repairs(published.session, run.collection_id, [row.repair for row in chunk])
-        yield [_record(row, repair, str(run.id)) for row, repair in zip(chunk, repairs, strict=True)]
+        yield [_record(row, repair, published) for row, repair in zip(chunk, repairs, strict=True)]
 
 
-def _record(row: Any, repair: dict[str, Any] | None, run_id: str) -> dict[str, Any]:
+def _record(row: Any, repair: dict[str, Any] | None, published: Published) -> dict[str, Any]:
     split = {True: Split.CLEAN, False: Split.NOISY, None: Split.UNSCORED}[row.is_clean]
     derived = {
         "uid": row.uid.hex,
         "sha256": row.sha256.hex() if row.sha256 else None,
         "is_mismatch_issue": None if row.is_clean is None else not row.is_clean,
         "split": str(split),
-        "run_id": run_id,
+        "run_id": str(published.run.id),
         "elements": unpack_elements(row.elements, row.caption),
         "repair": repair,
-        "corrected_from": getattr(row, "corrected_from", None),  # only in corrected files
     }
-    return {name: derived[name] if name in derived else getattr(row, name) for name in SCHEMA.names}
+    return {name: derived[name] if name in derived else getattr(row, name) for name in published.schema.names}
 
 
 def _sha256(path: Path) -> str:

@@ -50,7 +50,7 @@ def corrected_rows(
         moved = contents(session, collection_id, {int(row) for row in taken[is_there & (taken != numbers)]})
         for row, is_kept, source in zip(chunk, is_there, taken.tolist(), strict=True):
             if is_kept:
-                known = row._asdict()
+                known = row._asdict() | {"corrected_from": None}
                 yield SimpleNamespace(**known if source == row.row else _with_caption(known, moved[source]))
 
 

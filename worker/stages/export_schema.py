@@ -66,6 +66,7 @@ SCHEMA = pa.schema(
         ("run_id", pa.string()),
         ("elements", ELEMENTS),
         ("repair", REPAIR),
-        ("corrected_from", pa.int64()),  # in a corrected file: the row whose caption it is
     ]
 )
+# In a corrected file: the row whose caption it took, null where it is its own.
+CORRECTED_SCHEMA = SCHEMA.append(pa.field("corrected_from", pa.int64()))
