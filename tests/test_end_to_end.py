@@ -38,7 +38,7 @@ class TestCleaning:
         assert run.state == "succeeded"
         assert run.error is None
         assert seen == sorted(seen)
-        assert [stage.state for stage in run.stages] == ["succeeded"] * 5
+        assert [stage.state for stage in run.stages] == ["succeeded"] * 6
         assert run.summary is not None
         assert run.summary["clean"] + run.summary["noisy"] == run.summary["pairs"] == PAIRS
 
@@ -160,7 +160,7 @@ class TestImages:
         assert run.error is not None
         assert run.error.code == "no_images"
         assert "404: 70" in run.error.detail
-        assert [stage.state for stage in run.stages] == ["failed"] + ["cancelled"] * 4
+        assert [stage.state for stage in run.stages] == ["failed"] + ["cancelled"] * 5
         with pytest.raises(ApiProblem, match="once it has succeeded"):
             client.start_export(run.id, "tsv")
 
@@ -199,8 +199,8 @@ class TestCancel:
         client.cancel(run.id)
         ended = client.wait_for_run(run.id)
         assert ended.state == "cancelled"
-        assert [stage.state for stage in ended.stages] == ["succeeded"] * 2 + ["cancelled"] * 3
+        assert [stage.state for stage in ended.stages] == ["succeeded"] * 2 + ["cancelled"] * 4
         resumed = client.resume(run.id)
-        assert [stage.state for stage in resumed.stages] == ["succeeded"] * 2 + ["queued"] + ["waiting"] * 2
+        assert [stage.state for stage in resumed.stages] == ["succeeded"] * 2 + ["queued"] + ["waiting"] * 3
         client.cancel(run.id)
         assert client.wait_for_run(run.id).state == "cancelled"

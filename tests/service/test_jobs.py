@@ -39,7 +39,7 @@ def engine(clean_engine: Engine) -> Engine:
 class TestSubmit:
     def test_ready_collection_queues_only_the_first_stage(self, engine: Engine) -> None:
         run_id = new_run(engine)
-        assert states(engine, run_id) == ["queued", "waiting", "waiting", "waiting", "waiting"]
+        assert states(engine, run_id) == ["queued", *["waiting"] * 5]
         assert tuple(stage.name for stage in stages(engine, Stage.run_id == run_id)) == RUN_STAGES
 
     def test_ingesting_collection_keeps_all_stages_waiting(self, engine: Engine) -> None:
@@ -191,12 +191,12 @@ class TestFinish:
         with transaction(engine) as session:
             jobs.finish(session, taken)
             wakeups = jobs.take_wakeups(session)
-        assert states(engine, run_id) == ["succeeded", "queued", "waiting", "waiting", "waiting"]
+        assert states(engine, run_id) == ["succeeded", "queued", *["waiting"] * 4]
         assert [wakeup.name for wakeup in wakeups] == [StageName.ENCODE]
 
     def test_last_stage_queues_nothing(self, engine: Engine) -> None:
         run_id = new_run(engine)
-        taken = advance(engine, run_id, 4)
+        taken = advance(engine, run_id, 5)
         with transaction(engine) as session:
             jobs.finish(session, taken)
             assert jobs.take_wakeups(session) == []
@@ -213,7 +213,7 @@ class TestFinish:
         taken = claimed(engine, first_stage(engine, run_id))
         cancel(engine, run_id)
         do(engine, jobs.finish, taken)
-        assert states(engine, run_id) == ["succeeded", *["cancelled"] * 4]
+        assert states(engine, run_id) == ["succeeded", *["cancelled"] * 5]
         assert get(engine, Run, run_id).state == "cancelled"
 
     def test_ingest_starts_the_runs_that_wait_for_it(self, engine: Engine) -> None:
