@@ -30,6 +30,8 @@ from service.client import Client
 from service.schemas import Run
 
 PAIRS, LIMIT_SECONDS = 30_000, 180.0
+# Reasons have a limit of their own: ten minutes for 100,000 pairs.
+EXPLAIN_LIMIT_SECONDS = 600.0 * PAIRS / 100_000
 NOISE, SEED = 0.4, 0
 WIDTHS = IMAGE_WIDTH, CAPTION_WIDTH = 1280, 384  # of the Flickr8k features
 _HIDDEN = 48
@@ -109,8 +111,8 @@ def measure(
         "noise_estimate": (run.summary or {})["noise_estimate"],
         "seconds": {name: round(seconds, 2) for name, seconds in stages.items()},
         "total_seconds": round(total, 1),
-        "limit_seconds": LIMIT_SECONDS,
-        "is_within": total <= LIMIT_SECONDS,
+        "limit_seconds": {"explain": EXPLAIN_LIMIT_SECONDS, "everything else": LIMIT_SECONDS},
+        "is_within": stages["explain"] <= EXPLAIN_LIMIT_SECONDS and total - stages["explain"] <= LIMIT_SECONDS,
         "load_before": round(load, 1),
         "bound": _bound(config, collection.accepted + probes, stages["train"]),
     }

@@ -51,7 +51,9 @@ def _settings(folder: Path) -> Settings:
 def _text(report: dict[str, Any]) -> str:
     lines = ["| stage | seconds |", "|---|---|"]
     lines += [f"| {name} | {seconds} |" for name, seconds in report["seconds"].items()]
-    lines.append(f"| all | {report['total_seconds']} of at most {report['limit_seconds']:g} |")
+    lines.append(f"| all | {report['total_seconds']} |")
+    limits = ", ".join(f"{name} {seconds:g} s" for name, seconds in report["limit_seconds"].items())
+    lines.append(f"\n{'Within' if report['is_within'] else 'Beyond'} the limits: {limits}.")
     bound = report["bound"]
     products = f"{bound['gigaflops']:,} GFLOP at {bound['sgemm_gigaflops_per_second']} a second and core"
     lines.append(f"\nTraining took {bound['ratio']} times as long as its matrix products ({products}).")
