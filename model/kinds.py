@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from model.fusion import RATES, sampled
+from model.fusion import RATES, SAMPLE_SEED, sampled
 from model.probes import NEAR, RANDOM
 
 Floats = npt.NDArray[np.float64]
@@ -26,7 +26,7 @@ def kind_weights(evidence: Floats, kinds: npt.NDArray[np.int8], seed: int) -> tu
         return 1.0, 0.0
     if not (kinds == RANDOM).any():
         return 0.0, 1.0
-    rows = sampled(np.arange(len(kinds)), kinds >= 0, np.random.default_rng(seed), _MOST_FITTED)
+    rows = sampled(np.arange(len(kinds)), kinds >= 0, np.random.default_rng(seed + SAMPLE_SEED), _MOST_FITTED)
     evidence, kinds = evidence[rows], kinds[rows]
     rates, likelihood = _fit(evidence, kinds, RATES[1])
     _, without = _fit(evidence, kinds, RATES[0])

@@ -15,7 +15,7 @@ from model.agreement import Agreement
 from model.calibration import Calibration, calibrate
 from model.dynamics import Dynamics
 from model.engine import Engine
-from model.fusion import cross_fitted, fit, sampled, standardised
+from model.fusion import SAMPLE_SEED, cross_fitted, fit, sampled, standardised
 from model.joint import joint_similarity
 from model.kinds import kind_weights
 from model.pairs import Pairs
@@ -93,7 +93,7 @@ def judge(
     weights = kind_weights(table, kinds, seed)
     counted = np.where(is_probe, np.take(weights, np.maximum(kinds, 0)), 1.0)
     is_signed = weights[NEAR] > 0
-    rows = sampled(np.arange(len(pairs)), is_probe, np.random.default_rng(seed))
+    rows = sampled(np.arange(len(pairs)), is_probe, np.random.default_rng(seed + SAMPLE_SEED))
     first = fit(table[rows], is_probe[rows], counted[rows], anchors[rows], is_signed=is_signed)
     table, said = evidence(_probability(first.score(table)))
     on_progress(0.8)

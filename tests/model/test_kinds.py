@@ -69,3 +69,21 @@ class TestKindWeights:
         kind_weights(*simulate(0.2, 0.2, count=400, probes=60), seed=0)
         assert errors
         assert max(errors) < 1e-4
+
+
+class TestSample:
+    def test_mismatches_drawn_with_the_same_seed_are_not_preferred(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """numpy draws the same rows for the same seed: the noise of a benchmark would fill the sample."""
+        seed, count, probes = 0, 30_000, 600
+        is_mismatch = np.zeros(count + probes, bool)
+        is_mismatch[np.random.default_rng(seed).choice(count, 12_000, replace=False)] = True
+        kinds = np.concatenate([np.full(count, -1), np.arange(probes) % 2]).astype(np.int8)
+        seen: list[float] = []
+
+        def look(evidence: npt.NDArray[np.float64], some: npt.NDArray[np.int8], most_near: float) -> Any:
+            seen.append(float(evidence[some < 0].mean()))
+            return np.array([0.4, 0.001]), 0.0
+
+        monkeypatch.setattr(model.kinds, "_fit", look)
+        kind_weights(is_mismatch[:, None].astype(float), kinds, seed)
+        assert seen == [pytest.approx(0.4, abs=0.02)] * 2
