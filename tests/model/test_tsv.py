@@ -205,7 +205,7 @@ class TestReadFileErrors:
         [
             (b"", "empty_file"),
             (b"\xef\xbb\xbf", "empty_file"),
-            (gzip.compress(b""), "empty_file"),
+            (gzip.compress(b"", mtime=0), "empty_file"),
             ("url\tcaption".encode("utf-16"), "utf16"),
             (b"\xfe\xff" + "url\tcaption".encode("utf-16-be"), "utf16"),
             ("url\tcaption".encode("utf-32"), "utf32"),

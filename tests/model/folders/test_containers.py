@@ -76,9 +76,9 @@ class TestIsArchive:
         [
             b"",
             b"https://example.org/a.jpg\ta dog\n" * 100,
-            gzip.compress(b"url\tcaption\n" * 100),
+            gzip.compress(b"url\tcaption\n" * 100, mtime=0),
             zstandard.ZstdCompressor().compress(b"url\tcaption\n" * 100),
-            gzip.compress(b"x" * 1000)[:20],
+            gzip.compress(b"x" * 1000, mtime=0)[:20],
             b"PAR1" + bytes(1000),
             bytes(1024),
         ],
