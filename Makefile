@@ -33,9 +33,10 @@ demo: .venv/run.stamp
 serve: .venv/run.stamp
 	$(BIN)/pairsift serve $(ARGS)
 
-# A process for each core, up to four; each starts servers of its own. Files stay whole: their tests share fixtures.
+# A process for each core, up to four; each starts servers of its own. Files stay whole: their tests share fixtures. In
+# the order they are found: by the number of tests the slowest, which have few, would come last.
 test: lint
-	$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile $(ARGS)
+	$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff format --check .
