@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.protocol.cells import opened
+from benchmarks.protocol.judged import judged
 from model import metrics
 from model.agreement import Agreement
 from model.config import parse_run_config
@@ -20,8 +21,8 @@ from model.elements.explain import Explainer
 from model.engine import Engine
 from model.fusion import cross_fitted, standardised
 from model.pairs import Pairs
-from model.probes import NEAR, Probes, make_probes, with_probes
-from model.trust import Verdict, columns, judge
+from model.probes import NEAR, Probes
+from model.trust import Verdict, columns
 
 Figures = dict[str, float | None]
 Floats = npt.NDArray[np.float64]
@@ -55,18 +56,13 @@ class Explained:
 
 def explained(pairs: Pairs, seed: int, on_progress: Callable[[float], None] = lambda fraction: None) -> Explained:
     """A whole run with probes, then its reasons."""
-    config = parse_run_config({"seed": seed})
-    probes = make_probes(pairs, config.probe_share, seed)
-    both = with_probes(pairs, probes)
-    engine = Engine(both, config, on_progress=lambda progress: on_progress(0.8 * progress.fraction))
-    engine.fit()
-    verdict = judge(engine, both, probes, lambda part: on_progress(0.8 + 0.1 * part))
+    run = judged(pairs, parse_run_config({"seed": seed}), on_progress=lambda part: on_progress(0.9 * part))
     began = time.process_time()
-    explainer = Explainer.fit(both, verdict.scores.clean_confidence, engine.vectors())
-    found = explainer.explain(np.arange(len(both)))
+    explainer = Explainer.fit(run.pairs, run.verdict.scores.clean_confidence, run.engine.vectors())
+    found = explainer.explain(np.arange(len(run.pairs)))
     seconds = time.process_time() - began
     on_progress(1.0)
-    return Explained(both, probes, engine, verdict, explainer, found, seconds)
+    return Explained(run.pairs, run.probes, run.engine, run.verdict, explainer, found, seconds)
 
 
 def flickr_figures(
