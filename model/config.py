@@ -25,6 +25,7 @@ from model.options.base import ConfigError as ConfigError
 from model.options.base import MethodConfig, option, validate
 from model.options.crcl import CRCLConfig
 from model.options.decl import DECLConfig
+from model.options.detectors import NO_DETECTOR, check_detector_path
 from model.options.encoders import parse_encoder
 from model.options.formats import FORMATS as FORMATS
 from model.options.mrl import MRLConfig
@@ -97,6 +98,11 @@ class RunConfig:
         (0.0, 0.5),
     )
     score_draws: int = option(4, "Batch draws that exported values are averaged over.", (1, 1000))
+    detector: str = option(
+        NO_DETECTOR,
+        "An object detector whose finds join what images show: the path of its ONNX file on the worker's machine. "
+        "Beside X.onnx lies X.labels.txt with the name of a label on each line, that of label 0 first. Empty is none.",
+    )
     method_options: MethodConfig = field(
         default_factory=AutoConfig, metadata={"help": "Options of the method; unknown ones are refused."}
     )
@@ -108,6 +114,8 @@ class RunConfig:
         validate(self)
         if self.encoder != AUTO_ENCODER:
             parse_encoder(self.encoder)
+        if self.detector != NO_DETECTOR:
+            check_detector_path(self.detector)
         if self.regions and not self.backbone_options.reads_regions:
             fitting = ", ".join(name for name, kind in BACKBONE_CONFIGS.items() if kind.reads_regions)
             raise ConfigError("regions", f"the backbone {self.backbone} reads no regions: choose one of {fitting}")
@@ -142,7 +150,9 @@ def run_config_to_dict(config: RunConfig) -> dict[str, object]:
 
 def config_hash(config: RunConfig) -> str:
     """sha256 of the canonical JSON: two runs with the same hash would train the same networks."""
-    text = json.dumps(run_config_to_dict(config), sort_keys=True, separators=(",", ":"))
+    options = run_config_to_dict(config)
+    del options["detector"]  # it explains what networks have judged
+    text = json.dumps(options, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

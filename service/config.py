@@ -31,8 +31,8 @@ class Settings(BaseSettings):
     url: str | None = None
     key: str | None = None
 
-    # Folders whose files a user may name: by `file:` URLs, as a folder to read in place, as weights of an encoder.
-    # Empty means none: on a shared service they would let any user read the server's files.
+    # Folders whose files a user may name: by `file:` URLs, as a folder to read in place, as weights of an encoder or as
+    # a detector. Empty means none: on a shared service they would let any user read the server's files.
     image_roots: Annotated[tuple[Path, ...], NoDecode] = ()
     # Loopback and private addresses, and ports other than 80 and 443, are refused over http(s) unless this is set.
     fetch_private_addresses: bool = False

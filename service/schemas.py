@@ -135,6 +135,12 @@ class RunCreate(Request):
     method: str | None = Field(default=None, description="How it learns from noisy pairs.", examples=["crcl"])
     backbone: str | None = Field(default=None, description="What compares image and caption.", examples=["head"])
     encoder: str | None = Field(default=None, description="Where the features come from.", examples=["lite"])
+    detector: str | None = Field(
+        default=None,
+        description="An object detector for the reasons: the path of its ONNX file on the worker's machine, below one "
+        "of its PAIRSIFT_IMAGE_ROOTS. Beside `X.onnx` lies `X.labels.txt` with the name of a label on each line.",
+        examples=["/models/street.onnx"],
+    )
     seed: int | None = Field(default=None, description="The same seed gives the same scores.")
     method_options: dict[str, Any] | None = Field(
         default=None, description="Options of the method; unknown ones are refused."

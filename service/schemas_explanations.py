@@ -32,7 +32,9 @@ class ImageElement(BaseModel):
     mention: float = Field(ge=0, le=1, description="How far the caption speaks of it.")
     is_mentioned: bool
     source: Literal["concept", "detector"] = Field(
-        default="concept", description="`concept`: learned from the captions of the collection."
+        default="concept",
+        description="`concept`: learned from the captions of the collection. `detector`: seen by the detector that the "
+        "run named.",
     )
 
 

@@ -204,3 +204,15 @@ class TestOpenClip:
         assert run.error is not None
         assert (run.error.code, run.stages[0].state) == ("no_such_path", "failed")  # before any image is fetched
         assert "nothing.safetensors" in run.error.detail
+
+
+@pytest.mark.usefixtures("worker")
+class TestDetector:
+    def test_missing_file_fails_the_run_with_what_to_do(self, client: Client, scenes: Path, tmp_path: Path) -> None:
+        collection = ingest(client, scenes / "pairs.tsv")
+        run = client.wait_for_run(client.start_run(collection.id, {"detector": str(tmp_path / "none.onnx")}).id)
+        assert (run.state, run.stages[0].state) == ("failed", "failed")  # before any image is fetched
+        assert run.error is not None
+        assert run.error.code == "no_such_path"
+        assert run.error.detail.startswith("detector: the worker finds no file")
+        assert "none.onnx" in run.error.detail

@@ -22,6 +22,8 @@ def misfit(collection: Collection, config: RunConfig) -> Misfit | None:
         return Misfit("labels_missing", "The method needs labels", why)
     if why := _why_encoder_does_not_fit(collection, config):
         return Misfit("encoder_does_not_fit", "The encoder does not fit the collection", why)
+    if why := _why_detector_does_not_fit(collection, config):
+        return Misfit("detector_does_not_fit", "The detector does not fit the collection", why)
     return None
 
 
@@ -58,3 +60,12 @@ def _why_encoder_does_not_fit(collection: Collection, config: RunConfig) -> str 
     if brings_features(collection) and config.regions:
         return "The collection brings features as they are; leave regions out."
     return None
+
+
+def _why_detector_does_not_fit(collection: Collection, config: RunConfig) -> str | None:
+    if not config.detector or not brings_features(collection):
+        return None
+    return (
+        "detector: the collection brings features and no images to look at; leave the detector out, or make a "
+        "collection of the images themselves."
+    )

@@ -124,6 +124,17 @@ class Counted(Part):
     of: int = Field(description="How often it is there at all.")
 
 
+class DetectorReport(Part):
+    """The object detector that the run named."""
+
+    file: str
+    sha256: str = Field(description="Of the file.")
+    labels: int
+    images: int = Field(description="Different ones among the scored pairs.")
+    unread: int = Field(description="Of these, how many could not be read any more; nothing was seen in them.")
+    seen_in: int = Field(description="Of these, in how many it saw something.")
+
+
 class ElementsReport(Part):
     """What captions claim and images show, over all scored pairs."""
 
@@ -139,6 +150,7 @@ class ElementsReport(Part):
     unmentioned: list[Counted] = Field(description="In images, and most often not in the caption.")
     wrong: dict[str, int] = Field(description="Which part of a missing element is wrong.")
     limits: str = Field(description="What the score cannot see.")
+    detector: DetectorReport | None = Field(default=None, description="Null for runs without one.")
 
 
 class Shift(Part):

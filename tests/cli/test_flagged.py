@@ -24,7 +24,11 @@ ELEMENTS = {
         ["red ball", 2, 17, 0.1, False, "colour", True],
         ["beach", 30, 35, 0.9, True, None, True],
     ],
-    "image": [["blue ball", 0.9, 0.4, False, "concept"], ["beach", 0.9, 1.0, True, "concept"]],
+    "image": [
+        ["blue ball", 0.9, 0.4, False, "concept"],
+        ["beach", 0.9, 1.0, True, "concept"],
+        ["kite", 0.8, 0.0, False, "detector"],
+    ],
 }
 REPAIR = {"captions": [[3, 0.8, 0.75]], "images": []}
 
@@ -104,7 +108,7 @@ class TestFlagged:
         assert said.index("row 2") < said.index("row 3")
         assert "a [-red [bold] ball-] on\ufffd[31m the [+beach+]" in said
         assert "wrong: red [bold] ball (colour)" in said
-        assert "the image shows: blue ball\n" in said
+        assert "the image shows: blue ball, kite\n" in said
         assert "may fit (75%, row 3): a blue ball" in said
         assert "\x1b" not in said
 
@@ -113,4 +117,5 @@ class TestFlagged:
         (found,) = json.loads(done.stdout)
         assert (found["row"], found["caption"]) == (2, CAPTION)
         assert found["elements"]["caption"][0]["wrong"] == "colour"
+        assert [one["source"] for one in found["elements"]["image"]] == ["concept", "concept", "detector"]
         assert found["repair"]["captions"][0]["caption"] == "a blue ball"

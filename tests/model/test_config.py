@@ -49,6 +49,12 @@ class TestParseRunConfig:
             ({"encoder": "open_clip:ViT-B-32"}, "encoder", "weights"),
             ({"encoder": 3}, "encoder", "text"),
             ({"regions": True}, "regions", "vse_infinity"),
+            ({"detector": 3}, "detector", "text"),
+            ({"detector": "street.onnx"}, "detector", "whole path of an ONNX file"),
+            ({"detector": "/models/street.pt"}, "detector", "whole path of an ONNX file"),
+            ({"detector": "/models/.onnx"}, "detector", "whole path of an ONNX file"),
+            ({"detector": "/models/a\0b.onnx"}, "detector", "control characters"),
+            ({"detector": f"/{'a' * 1000}.onnx"}, "detector", "at most 1000"),
             ({"speed": 3}, "speed", "choose from method"),
             (
                 {"method": "crcl", "method_options": {"warmup_epochs": 3}},
@@ -118,6 +124,11 @@ class TestRunConfigToDict:
 class TestConfigHash:
     def test_same_options_same_hash(self) -> None:
         assert config_hash(RunConfig()) == config_hash(parse_run_config(run_config_to_dict(RunConfig())))
+
+    def test_a_detector_changes_nothing_that_is_trained(self) -> None:
+        given = parse_run_config({"detector": "/models/street.onnx"})
+        assert given != RunConfig()
+        assert config_hash(given) == config_hash(RunConfig())
 
     @pytest.mark.parametrize("change", [{"seed": 1}, {"method": "crcl", "method_options": CRCLConfig(momentum=0.7)}])
     def test_other_options_other_hash(self, change: dict[str, object]) -> None:

@@ -107,6 +107,14 @@ def _elements() -> dict[str, Any]:
         "unmentioned": [{"lemma": "beach", "count": 30, "of": 90}],
         "wrong": {"colour": 12},
         "limits": "It cannot see contradictions or complements.",
+        "detector": {
+            "file": f"/models/{HOSTILE}.onnx",
+            "sha256": 32 * "0f",
+            "labels": 91,
+            "images": PAIRS,
+            "unread": 3,
+            "seen_in": 2345,
+        },
     }
 
 

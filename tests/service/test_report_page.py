@@ -117,6 +117,14 @@ class TestRender:
         assert "cannot see contradictions or complements" in text
         assert "rows 1,200-1,380 look shifted" in text
         assert "4: rows 3, 5, 8, 13" in text
+        assert f"The detector /models/{HOSTILE}.onnx looked for 91 kinds of things" in text
+        assert "saw some in 2,345 of 4,000 images; 3 could not be read any more." in text
+
+    def test_a_run_without_a_detector_speaks_of_none(self) -> None:
+        plain = report_of()
+        assert plain.elements is not None
+        plain.elements.detector = None
+        assert "detector" not in html_of(plain)
 
     def test_a_run_without_explanations_has_no_such_sections(self) -> None:
         plain = report_of().model_copy(update={"elements": None, "repair": None})

@@ -1,14 +1,17 @@
 """Scored pairs -> why each was judged as it was, and what would fit the flagged ones; kept as files until they are
-published. One pass over the pairs in blocks; a stage that is taken up again begins anew."""
+published. One pass over the pairs in blocks; a stage that is taken up again begins anew, except for what a detector
+has seen."""
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from model.elements.eme import Explanation
 from model.elements.explain import BLOCK, Explainer
 from model.neighbours import use_cores
 from model.repair.duplicates import duplicates
@@ -16,6 +19,7 @@ from model.repair.shifts import Shift, find_shifts
 from service.db.explanations import pack_elements
 from service.storage import written_whole
 from worker.stages.context import StageContext
+from worker.stages.explain_detect import Detections, detections
 from worker.stages.explain_files import EXPLANATIONS_FILE, copy_line, save_explained
 from worker.stages.explain_inputs import Inputs, opened
 from worker.stages.explain_language import main_language
@@ -29,13 +33,14 @@ LEAST_TRUST = 1e-3
 
 Floats = npt.NDArray[np.float32]
 Show = Callable[[str], None]  # what is done before the pairs are gone through
+Explain = Callable[[npt.NDArray[np.int64]], list[Explanation]]  # pairs by their places
 
 
 def run(context: StageContext) -> None:
     torch.set_num_threads(context.settings.threads or 1)
     use_cores(len(os.sched_getaffinity(0)))
     folder = context.storage.run(context.run_id)
-    with opened(context) as given:
+    with opened(context) as given, detections(context, given) as seen:
         count, pairs = len(given.rows), given.pairs
 
         def show(message: str) -> None:
@@ -57,8 +62,8 @@ def run(context: StageContext) -> None:
                     encode_texts=given.encode_texts,
                     seed=given.config.seed,
                 )
-                _write(context, file, given, explainer, repairs, tally, eme)
-                elements = tally.report(language)
+                _write(context, file, given, partial(_explained, explainer, seen), repairs, tally, eme)
+                elements = tally.report(language, seen.report() if seen else None)
         repeated = duplicates(given.rows, pairs.image_ids, pairs.caption_ids, given.is_flagged)
         save_explained(folder, eme, elements, repair_report(shifts, repeated, repairs))
     context.lease.progress(count, count)
@@ -77,11 +82,15 @@ def _shifts(given: Inputs, show: Show) -> list[Shift]:
     return find_shifts(*given.vectors, given.rows, *ids, given.confidence, on_progress=progressed)
 
 
+def _explained(explainer: Explainer, seen: Detections | None, places: npt.NDArray[np.int64]) -> list[Explanation]:
+    return explainer.explain(places, seen.of(places) if seen else None)
+
+
 def _write(
     context: StageContext,
     file: BinaryIO,
     given: Inputs,
-    explainer: Explainer,
+    explain: Explain,
     repairs: Repairs,
     tally: Tally,
     eme: Floats,
@@ -92,7 +101,7 @@ def _write(
         context.lease.check()
         context.lease.progress(start, count, "comparing what captions claim with what images show")
         places = np.arange(start, min(start + BLOCK, count))
-        for place, explanation in zip(places.tolist(), explainer.explain(places), strict=True):
+        for place, explanation in zip(places.tolist(), explain(places), strict=True):
             scores = explanation.eme, explanation.eme_soft
             eme[:, place] = [np.nan if score is None else score for score in scores]
             tally.add(explanation, bool(given.is_flagged[place]))

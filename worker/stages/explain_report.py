@@ -43,7 +43,7 @@ class Tally:
         for seen in explanation.image_elements:
             _count(seen.lemma, not seen.is_mentioned, self._shown, self._unmentioned)
 
-    def report(self, language: Language) -> dict[str, Any]:
+    def report(self, language: Language, detector: dict[str, Any] | None = None) -> dict[str, Any]:
         return {
             "tagger": language.read.name,
             "language": language.name,
@@ -57,6 +57,7 @@ class Tally:
             "unmentioned": _most(self._unmentioned, self._shown),
             "wrong": dict(self._wrong.most_common()),
             "limits": LIMITS,
+            "detector": detector,
         }
 
     def _mean(self, total: str, side: str) -> float | None:

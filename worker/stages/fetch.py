@@ -19,6 +19,7 @@ from worker.fetch.features import feature_outcomes
 from worker.fetch.intake import Intake, Outcome
 from worker.fetch.plan import Plan, Wanted, open_plan, share_outcomes
 from worker.stages.context import StageContext, StageFailed
+from worker.stages.run_detector import check_detector
 from worker.stages.run_encoder import check_encoder
 from worker.stages.source import open_collection_source
 
@@ -32,6 +33,7 @@ def run(context: StageContext) -> None:
     if missing := misfit(collection, context.run_config()):
         raise StageFailed(missing.code, missing.title, missing.detail)
     check_encoder(context)
+    check_detector(context)
     with transaction(context.engine) as session:
         share_outcomes(session, context.collection_id)
     with open_plan(context.engine, context.collection_id) as plan:

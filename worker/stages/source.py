@@ -30,10 +30,14 @@ def read_options(collection: Collection) -> ReadOptions:
     return ReadOptions(**asked, allow_paths=allow_paths)
 
 
+def is_allowed(context: StageContext, real: Path) -> bool:
+    """Whether the operator lets users name a path on this machine; its links must have been followed before."""
+    return any(real.is_relative_to(root.resolve()) for root in context.settings.image_roots)
+
+
 def allowed_path(context: StageContext, path: Path) -> Path:
-    """A path on this machine, if the operator lets users name it; links are followed before the check."""
     real = path.resolve()
-    if not any(real.is_relative_to(root.resolve()) for root in context.settings.image_roots):
+    if not is_allowed(context, real):
         detail = f"{path} is not below a folder in PAIRSIFT_IMAGE_ROOTS on the worker; upload it instead."
         raise StageFailed("blocked_path", "The path may not be read", detail)
     if not real.exists():
