@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
+from model.fitting import minimise
 from model.fusion import RATES
 
 Floats = npt.NDArray[np.float64]
@@ -101,7 +101,7 @@ class _Histogram:
         """Logarithms of the slope per spread, of how far below the highest the likelihood ratio of the lowest probes
         is, and of the noise rate."""
         bounds = [(-3.0, 6.0), (-12.0, 4.0), (float(np.log(RATES[0])), float(np.log(RATES[1])))]
-        found = [minimize(self._cost, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+        found = [minimise(self._cost, start, bounds) for start in starts]
         return np.asarray(min(found, key=lambda one: one.fun).x)
 
     def line(self, values: Floats) -> tuple[float, float]:

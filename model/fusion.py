@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from scipy.special import expit, log_expit
+
+from model.fitting import minimise
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -22,16 +23,21 @@ Bools = npt.NDArray[np.bool_]
 # What pi may be: below the first there is no evidence of any mismatch.
 RATES = (0.001, 0.97)
 FOLDS = 5
-# Mean and spread of a weight before anything is known: every kind of evidence is worth a little. With the 150 probes
-# of a small collection that is much better than nothing (seed 10: the noise rate .37 instead of .33 where .40 is true).
-PRIOR = (0.25, 0.3)
+# Mean and spread of a weight before the fit: every kind of evidence is worth a little. With the 150 probes of a small
+# collection that is much better than nothing (seed 10: the noise rate .37 instead of .33 where .40 is true).
+MEAN, SPREAD = 0.25, 0.3
+# Evidence that tells probes from pairs by less than so many standard errors is worth nothing before the fit, and
+# little after it: a spread of this share at least. None of that is believed where even the best evidence has a lead of
+# less than the first of the others, and all of it from the second on: with few probes and much noise the luckiest
+# evidence would be taken for the best (simulated: 200 probes, 80 % mismatched).
+_STANDARD_ERRORS, _LEAST_SPREAD = 2.0, 0.1
+_BELIEVED = (4.0, 8.0)
 # Where evidence may speak against itself it is not known which way it speaks.
 SIGNED_PRIOR = (0.0, 1.0)
 # Pairs that a fit looks at; more would not change the weights in a way that matters.
 MOST_FITTED = 50_000
 # Keeps samples apart from what others draw with the same seed: a benchmark's noise would be taken whole.
 SAMPLE_SEED = 32_452_843
-_ITERATIONS = 300
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ def fit(
     anchors: npt.NDArray[np.int8] | None = None,
     *,
     is_signed: bool = False,
-    prior: tuple[float, float] | None = None,
+    prior: tuple[float | Floats, float | Floats] | None = None,
 ) -> Fusion:
     """Evidence (N, F), standardised and high where a pair matches; `weight` counts some rows less than others.
 
@@ -64,7 +70,7 @@ def fit(
     against itself: with a few hundred probes that is what keeps chance out. `prior` is the mean and spread of a
     normal prior of the weights.
     """
-    mean, spread = prior or (SIGNED_PRIOR if is_signed else PRIOR)
+    mean, spread = prior or (SIGNED_PRIOR if is_signed else expected(evidence, is_probe, weight))
     said = np.zeros(len(evidence)) if anchors is None else anchors.astype(float)
     probes, others = float(weight[is_probe].sum()), float(weight[~is_probe].sum())
     scale, width = np.log(probes / others), evidence.shape[1]
@@ -81,11 +87,36 @@ def fit(
         gradient = np.concatenate([away / spread - evidence.T @ by_score, [-by_score.sum(), slope.sum()]])
         return (0.5 * away @ away - likelihood) / probes, gradient / probes
 
-    start = np.concatenate([np.full(width, max(mean, 1 / width)), [0.0, np.log(0.3)]])
+    start = np.concatenate([np.maximum(np.broadcast_to(mean, width), 1 / width), [0.0, np.log(0.3)]])
     sign = (None if is_signed else 0.0, None)
     bounds = [sign] * width + [(None, None), (float(np.log(RATES[0])), float(np.log(RATES[1])))]
-    found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _ITERATIONS})
+    found = minimise(cost, start, bounds)
     return Fusion(found.x[:width], float(found.x[width]), float(np.exp(found.x[-1])), -found.fun * probes)
+
+
+def expected(evidence: Floats, is_probe: Bools, weight: Floats) -> tuple[Floats, Floats]:
+    """Mean and spread of each weight before the fit: by how well each kind of evidence tells probes from other pairs
+    when asked alone, and shared among those that say the same. Copies of one opinion would else outvote a better one,
+    and chance would count as much as knowledge."""
+    pairs, counted = evidence[~is_probe], weight[~is_probe]
+    lead = np.array([_lead(column, is_probe, weight) for column in evidence.T])
+    error = (12 * weight[is_probe].sum()) ** -0.5  # of a lead where there is none
+    sureness = np.clip(1 - np.square(_STANDARD_ERRORS * error / np.maximum(lead, 1e-9)), 0, 1)
+    alike = np.square(np.maximum((pairs.T * counted) @ pairs / counted.sum(), 0))  # (F, F)
+    worth = lead * sureness / np.maximum(alike @ (sureness > 0), 1)
+    least, most = _BELIEVED
+    belief = float(np.clip((lead.max() / error - least) / (most - least), 0, 1))
+    share = belief * worth / max(worth.mean(), 1e-12) + 1 - belief
+    return MEAN * share, SPREAD * (belief * np.maximum(sureness, _LEAST_SPREAD) + 1 - belief)
+
+
+def _lead(values: Floats, is_probe: Bools, weight: Floats) -> float:
+    """How much more often than every second time a pair is above a probe; at least 0."""
+    order = np.argsort(values[~is_probe])
+    ordered, below = values[~is_probe][order], np.concatenate([[0.0], np.cumsum(weight[~is_probe][order])])
+    probes = values[is_probe]
+    shares = [below[np.searchsorted(ordered, probes, side)] / below[-1] for side in ("left", "right")]
+    return max(0.0, 0.5 - float(np.average((shares[0] + shares[1]) / 2, weights=weight[is_probe])))
 
 
 def cross_fitted(

@@ -6,8 +6,8 @@ where there are none would flag doubtful matches; so near misses count only wher
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
+from model.fitting import minimise
 from model.fusion import RATES, SAMPLE_SEED, sampled
 from model.probes import NEAR, RANDOM
 
@@ -17,7 +17,6 @@ Floats = npt.NDArray[np.float64]
 # they were there, and at most 1.4 where they were not.
 LEAST_GAIN = 5.0
 _MOST_FITTED = 15_000
-_ITERATIONS = 300
 
 
 def kind_weights(evidence: Floats, kinds: npt.NDArray[np.int8], seed: int) -> tuple[float, float]:
@@ -64,7 +63,7 @@ def _fit(evidence: Floats, kinds: npt.NDArray[np.int8], most_near: float) -> tup
     log_least = float(np.log(RATES[0]))
     rates = [(log_least, float(np.log(RATES[1]))), (log_least, float(np.log(most_near)))]
     bounds = [(None, None)] * (2 * width + 2) + rates
-    found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _ITERATIONS})
+    found = minimise(cost, start, bounds)
     return np.exp(found.x[-2:]), -found.fun * probes
 
 

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy.optimize import check_grad, minimize
+from scipy.optimize import check_grad
 
 import model.fusion
+from model.fitting import minimise
 from model.fusion import FOLDS, RATES, Fusion, cross_fitted, fit, sampled, standardised
 from model.metrics import auroc
 
@@ -85,13 +86,13 @@ class TestFit:
     def test_gradient_equals_finite_differences(self, monkeypatch: pytest.MonkeyPatch) -> None:
         errors: list[float] = []
 
-        def checked(cost: Any, start: Floats, **options: Any) -> Any:
+        def checked(cost: Any, start: Floats, bounds: Any) -> Any:
             rng = np.random.default_rng(1)
             for values in (start, start + rng.normal(size=len(start)), start + rng.normal(size=len(start))):
                 errors.append(check_grad(lambda at: cost(at)[0], lambda at: cost(at)[1], values))
-            return minimize(cost, start, **options)
+            return minimise(cost, start, bounds)
 
-        monkeypatch.setattr(model.fusion, "minimize", checked)
+        monkeypatch.setattr(model.fusion, "minimise", checked)
         evidence, is_probe, _ = simulate(0.4, count=300, probes=60)
         anchors = np.where(is_probe, 0, np.arange(len(is_probe)) % 3 - 1).astype(np.int8)
         fit(evidence, is_probe, np.linspace(0.5, 1.5, len(evidence)), anchors)
@@ -181,6 +182,21 @@ class TestCrossFitted:
             table = standardised(np.column_stack([best, fair]), is_probe)
             score, _ = cross_fitted(table, is_probe, np.ones(len(table)), nothing(is_probe), 0, is_signed=False)
             alone, fused = (auroc(x[~is_probe], is_mismatch[~is_probe]) for x in (best, score))
+            assert fused > alone - 0.002
+
+    @pytest.mark.parametrize(("rate", "count", "probes"), [(0.05, 3000, 200), (0.4, 3000, 200), (0.8, 12_000, 800)])
+    @pytest.mark.parametrize("others", ["copies", "chance"])
+    def test_copies_and_chance_do_not_outvote_the_best(self, others: str, rate: float, count: int, probes: int) -> None:
+        """One good kind of evidence beside twelve: copies of a fair opinion, or nothing but chance."""
+        for seed in range(2):
+            evidence, is_probe, is_mismatch = simulate(rate, seed, count, probes)
+            rng = np.random.default_rng(seed + 100)
+            fair = np.where(is_mismatch, -0.5, 0.5) + rng.normal(size=len(evidence))
+            noise = rng.normal(size=(len(evidence), 12))
+            rest = fair[:, None] + 0.2 * noise if others == "copies" else noise
+            table = standardised(np.column_stack([evidence[:, 0], rest]), is_probe)
+            score, _ = cross_fitted(table, is_probe, np.ones(len(table)), nothing(is_probe), 0, is_signed=False)
+            alone, fused = (auroc(x[~is_probe], is_mismatch[~is_probe]) for x in (evidence[:, 0], score))
             assert fused > alone - 0.002
 
 

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy.optimize import check_grad, minimize
+from scipy.optimize import check_grad
 
 import model.kinds
+from model.fitting import minimise
 from model.fusion import standardised
 from model.kinds import kind_weights
 from model.probes import NEAR, RANDOM
@@ -60,12 +61,12 @@ class TestKindWeights:
     def test_gradient_equals_finite_differences(self, monkeypatch: pytest.MonkeyPatch) -> None:
         errors: list[float] = []
 
-        def checked(cost: Any, start: npt.NDArray[np.float64], **options: Any) -> Any:
+        def checked(cost: Any, start: npt.NDArray[np.float64], bounds: Any) -> Any:
             values = start + 0.5 * np.random.default_rng(1).normal(size=len(start))
             errors.append(check_grad(lambda at: cost(at)[0], lambda at: cost(at)[1], values))
-            return minimize(cost, start, **options)
+            return minimise(cost, start, bounds)
 
-        monkeypatch.setattr(model.kinds, "minimize", checked)
+        monkeypatch.setattr(model.kinds, "minimise", checked)
         kind_weights(*simulate(0.2, 0.2, count=400, probes=60), seed=0)
         assert errors
         assert max(errors) < 1e-4
