@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from model.inputs import FeatureReader
-from model.neighbours import Index, unit
+from model.neighbours import Index, cosines_at, unit
 from model.pairs import Pairs
 
 Floats = npt.NDArray[np.float32]
@@ -61,6 +61,7 @@ class Agreement:
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
         self._size, self._count = len(pairs), count
+        self._ids = {True: pairs.image_ids, False: pairs.caption_ids}
         rows = np.arange(count)
         self.references = rows if count <= MOST_REFERENCES else np.linspace(0, count - 1, MOST_REFERENCES).astype(int)
         given = [("encoder", pairs.images, pairs.captions)] + ([("learned", *learned)] if learned else [])
@@ -92,8 +93,7 @@ class Agreement:
                 found = self._found[numbers[id(near)], some]
                 places = found["place"]
                 weight = np.exp((found["cosine"] - found["cosine"][:, :1]) / _DECAY) * trust[places]
-                # A product of matrices: einsum takes ten times as long.
-                cosines = np.matmul(other.reference[places], own[id(other)][:, :, None])[:, :, 0]
+                cosines = cosines_at(other.reference, places, own[id(other)])
                 out[some, column] = (weight * cosines).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-9)
         return out
 
@@ -110,7 +110,10 @@ class Agreement:
 
     def _search(self, number: int, space: Space, rows: Ints, first: Ints, second: Ints) -> None:
         kept = self._found.dtype["place"].shape[0]
-        places, cosines = space.index.nearest(self._vectors(space, rows), kept + 3)
+        # Pairs of one content have the same neighbours.
+        _, first_of, content = np.unique(self._ids[space.is_image][rows], return_index=True, return_inverse=True)
+        near = space.index.nearest(self._vectors(space, rows)[first_of], kept + 3)
+        places, cosines = (part[content] for part in near)
         found = self.references[places]
         is_own = (found == rows[:, None]) | (found == first[:, None]) | (found == second[:, None])
         order = np.argsort(is_own, axis=1, kind="stable")[:, :kept]

@@ -18,7 +18,7 @@ from model.agreement import NEIGHBOURS, Space
 from model.backbones.base import Items
 from model.dynamics import TEMPERATURE
 from model.inputs import FeatureReader
-from model.neighbours import Index, unit
+from model.neighbours import Index, cosines_at, unit
 from model.pairs import Pairs
 from model.trained import Trained
 
@@ -153,7 +153,7 @@ class Witnesses:
 
     def _cosines(self, own: list[Floats], number: int, places: Ints) -> Floats:
         """(n, k) cosines with the witnesses at these places, in one space."""
-        return np.asarray(np.einsum("nd,nkd->nk", own[number], self._spaces[number].reference[places], optimize=True))
+        return cosines_at(self._spaces[number].reference, places, own[number])
 
     def _joint(self, pairs: Pairs, rows: Ints) -> Floats:
         sides = zip((pairs.images, pairs.captions), self._spaces, strict=False)

@@ -1,13 +1,15 @@
 """What is still to be fetched, each image once however many pairs name it, and the sharing of what was found."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from enum import StrEnum
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.orm import Session
 
+from worker.fetch.intake import Outcome
 from worker.stages.context import lift_time_limit
 
 # One text that is equal for pairs with the same image, so that the database can join by hash.
@@ -40,6 +42,17 @@ JOIN (
 ) known ON known.key = {_KEY.format("p")}
 WHERE p.collection_id = :collection_id
   AND NOT EXISTS (SELECT FROM images i WHERE i.collection_id = p.collection_id AND i.row = p.row)
+ON CONFLICT DO NOTHING
+"""
+
+# Arrays instead of a thousand rows of parameters: a third of the time.
+_STORE = """
+INSERT INTO images (collection_id, row, status, error_class, error_message, sha256, width, height)
+SELECT CAST(:collection_id AS uuid), found.*
+FROM unnest(
+  CAST(:row AS bigint[]), CAST(:status AS text[]), CAST(:error_class AS text[]), CAST(:error_message AS text[]),
+  CAST(:sha256 AS bytea[]), CAST(:width AS integer[]), CAST(:height AS integer[])
+) AS found
 ON CONFLICT DO NOTHING
 """
 
@@ -77,3 +90,12 @@ def share_outcomes(session: Session, collection_id: UUID) -> None:
     """Pairs without an outcome get that of another pair with the same image."""
     lift_time_limit(session)
     session.execute(text(_SHARE), {"collection_id": collection_id})
+
+
+def store_outcomes(session: Session, collection_id: UUID, found: Sequence[tuple[Wanted, Outcome]]) -> None:
+    """Another run of the same collection may fetch at the same time; the first outcome stays."""
+    columns: dict[str, list[object]] = {"row": [wanted.row for wanted, _ in found]}
+    for field in fields(Outcome):
+        values = [getattr(outcome, field.name) for _, outcome in found]
+        columns[field.name] = [str(value) if isinstance(value, StrEnum) else value for value in values]
+    session.execute(text(_STORE), {"collection_id": collection_id, **columns})

@@ -4,11 +4,9 @@ before is not touched, so a restart and a second run go on where it stopped."""
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 
 from sqlalchemy import func, select, update
-from sqlalchemy.dialects.postgresql import insert
 
 from model.data.rows import FileError
 from model.data.source import Source
@@ -17,7 +15,7 @@ from service.db.session import transaction
 from service.db.tables import Image, Stage
 from worker.fetch.features import feature_outcomes
 from worker.fetch.intake import Intake, Outcome
-from worker.fetch.plan import Plan, Wanted, open_plan, share_outcomes
+from worker.fetch.plan import Plan, Wanted, open_plan, share_outcomes, store_outcomes
 from worker.stages.context import StageContext, StageFailed
 from worker.stages.run_detector import check_detector
 from worker.stages.run_encoder import check_encoder
@@ -63,11 +61,8 @@ class Pass:
     def store(self, page: Sequence[tuple[Wanted, Outcome]]) -> None:
         if not page:
             return
-        key = {"collection_id": self.context.collection_id}
-        rows = [{**key, "row": wanted.row, **asdict(outcome)} for wanted, outcome in page]
         with transaction(self.context.engine) as session:
-            # Another run of the same collection may fetch at the same time; the first outcome stays.
-            session.execute(insert(Image).on_conflict_do_nothing(), rows)
+            store_outcomes(session, self.context.collection_id, page)
         for wanted, outcome in page:
             self._counts[outcome.error_class] += wanted.copies
         self.context.lease.progress(min(self._counts.total(), self._total), self._total, self._message())
