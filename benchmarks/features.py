@@ -52,9 +52,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _measure(rows: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="pairsift-features-") as folder:
-        ours = _in_fresh_process(measure_store, Path(folder), rows)
-        plain = _in_fresh_process(measure_memmap, Path(folder), rows)
-        frugal = _in_fresh_process(measure_frugal_memmap, Path(folder), rows)
+        ours = in_fresh_process(measure_store, Path(folder), rows)
+        plain = in_fresh_process(measure_memmap, Path(folder), rows)
+        frugal = in_fresh_process(measure_frugal_memmap, Path(folder), rows)
     peers = {"np_memmap": plain, "np_memmap_given_back": frugal}
     ratios = {f"ratio_to_{name}": _ratio(ours, peer) for name, peer in peers.items()}
     return {"rows": rows, **ours, **peers, **ratios}
@@ -65,7 +65,7 @@ def _ratio(ours: dict[str, Any], peer: dict[str, Any]) -> float:
     return round(float(peer["cpu_ms_a_batch"] / ours["cpu_ms_a_batch"]), 2)
 
 
-def _in_fresh_process(measure: Callable[[Path, int], dict[str, Any]], folder: Path, rows: int) -> dict[str, Any]:
+def in_fresh_process(measure: Callable[[Path, int], dict[str, Any]], folder: Path, rows: int) -> dict[str, Any]:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(measure, (folder, rows))
 

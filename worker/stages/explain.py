@@ -5,7 +5,9 @@ has seen."""
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -32,43 +34,48 @@ LEAST_PAIRS = 20
 LEAST_TRUST = 1e-3
 
 Floats = npt.NDArray[np.float32]
-Show = Callable[[str], None]  # what is done before the pairs are gone through
+Show = Callable[[int, str], None]  # how many pairs are done, and what is being done
 Explain = Callable[[npt.NDArray[np.int64]], list[Explanation]]  # pairs by their places
 
 
 def run(context: StageContext) -> None:
     torch.set_num_threads(context.settings.threads or 1)
     use_cores(len(os.sched_getaffinity(0)))
-    folder = context.storage.run(context.run_id)
     with opened(context) as given, detections(context, given) as seen:
-        count, pairs = len(given.rows), given.pairs
+        count = len(given.rows)
 
-        def show(message: str) -> None:
+        def show(done: int, message: str) -> None:
             context.lease.check()
-            context.lease.progress(0, count, message)
+            context.lease.progress(done, count, message)
 
-        shifts, repairs = _shifts(given, show), Repairs(given, show)
-        eme, elements = np.full((2, count), np.nan, np.float32), None
-        with written_whole(folder / EXPLANATIONS_FILE) as file:
-            if count >= LEAST_PAIRS:
-                show("learning what captions speak of and images show")
-                language, tally = main_language(pairs.texts or ()), Tally()
-                trust = np.maximum(given.confidence, np.float32(LEAST_TRUST))
-                explainer = Explainer.fit(
-                    pairs,
-                    trust,
-                    given.vectors,
-                    read=language.read,
-                    encode_texts=given.encode_texts,
-                    seed=given.config.seed,
-                )
-                _write(context, file, given, partial(_explained, explainer, seen), repairs, tally, eme)
-                elements = tally.report(language, seen.report() if seen else None)
-        repeated = duplicates(given.rows, pairs.image_ids, pairs.caption_ids, given.is_flagged)
-        save_explained(folder, eme, elements, repair_report(shifts, repeated, repairs))
+        explain(given, context.storage.run(context.run_id), context.run_id, show, seen)
     context.lease.progress(count, count)
     with context.lease.completing():
         pass
+
+
+def explain(given: Inputs, folder: Path, run_id: UUID, show: Show, seen: Detections | None = None) -> None:
+    """Everything but the job around it: what is given -> files in the folder."""
+    count, pairs = len(given.rows), given.pairs
+    shifts, repairs = _shifts(given, show), Repairs(given, partial(show, 0))
+    eme, elements = np.full((2, count), np.nan, np.float32), None
+    with written_whole(folder / EXPLANATIONS_FILE) as file:
+        if count >= LEAST_PAIRS:
+            show(0, "learning what captions speak of and images show")
+            language, tally = main_language(pairs.texts or ()), Tally()
+            explainer = Explainer.fit(
+                pairs,
+                np.maximum(given.confidence, np.float32(LEAST_TRUST)),
+                given.vectors,
+                read=language.read,
+                encode_texts=given.encode_texts,
+                seed=given.config.seed,
+            )
+            line = partial(copy_line, run_id)
+            _write(file, line, given, partial(_explained, explainer, seen), repairs, tally, eme, show)
+            elements = tally.report(language, seen.report() if seen else None)
+    repeated = duplicates(given.rows, pairs.image_ids, pairs.caption_ids, given.is_flagged)
+    save_explained(folder, eme, elements, repair_report(shifts, repeated, repairs))
 
 
 def _shifts(given: Inputs, show: Show) -> list[Shift]:
@@ -77,7 +84,7 @@ def _shifts(given: Inputs, show: Show) -> list[Shift]:
     ids = given.pairs.image_ids, given.pairs.caption_ids
 
     def progressed(fraction: float) -> None:
-        show(f"looking for shifted rows, {fraction:.0%}")
+        show(0, f"looking for shifted rows, {fraction:.0%}")
 
     return find_shifts(*given.vectors, given.rows, *ids, given.confidence, on_progress=progressed)
 
@@ -87,23 +94,23 @@ def _explained(explainer: Explainer, seen: Detections | None, places: npt.NDArra
 
 
 def _write(
-    context: StageContext,
     file: BinaryIO,
+    line: Callable[[int, dict[str, Any], dict[str, Any] | None], bytes],
     given: Inputs,
     explain: Explain,
     repairs: Repairs,
     tally: Tally,
     eme: Floats,
+    show: Show,
 ) -> None:
     """A line for every pair; `eme` is filled on the way, hard and soft."""
     count = len(given.rows)
     for start in range(0, count, BLOCK):
-        context.lease.check()
-        context.lease.progress(start, count, "comparing what captions claim with what images show")
+        show(start, "comparing what captions claim with what images show")
         places = np.arange(start, min(start + BLOCK, count))
         for place, explanation in zip(places.tolist(), explain(places), strict=True):
             scores = explanation.eme, explanation.eme_soft
             eme[:, place] = [np.nan if score is None else score for score in scores]
             tally.add(explanation, bool(given.is_flagged[place]))
             elements = pack_elements(explanation.caption_elements, explanation.image_elements)
-            file.write(copy_line(context.run_id, int(given.rows[place]), elements, repairs.of(place)))
+            file.write(line(int(given.rows[place]), elements, repairs.of(place)))
