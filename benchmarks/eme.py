@@ -62,7 +62,7 @@ def measure(data: Path | None, seeds: Sequence[int], *, is_quick: bool, on_progr
             if name == HARD:
                 found["gain_by_eme"] = _difference(found["auroc_fusion_with_eme"], found["auroc_fusion"])
             measured.append({"collection": name, "seed": seed} | found)
-    bars = [_compared(bar, measured) for bar in BARS if any(one["collection"] == bar.collection for one in measured)]
+    bars = [compared(bar, measured) for bar in BARS if any(one["collection"] == bar.collection for one in measured)]
     return {"benchmark": "eme", "measured": measured, "bars": bars, "is_reached": all(bar["is_met"] for bar in bars)}
 
 
@@ -79,7 +79,7 @@ def _difference(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else round(one - other, 4)
 
 
-def _compared(bar: Bar, measured: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def compared(bar: Bar, measured: Sequence[dict[str, Any]]) -> dict[str, Any]:
     values = [one[bar.figure] for one in measured if one["collection"] == bar.collection]
     known = [value for value in values if value is not None]
     mean = round(statistics.fmean(known), 4) if known else None
