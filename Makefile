@@ -33,10 +33,10 @@ demo: .venv/run.stamp
 serve: .venv/run.stamp
 	$(BIN)/pairsift serve $(ARGS)
 
-# A process for each core, up to four; each starts servers of its own. Files stay whole: their tests share fixtures. In
+# A process for each core, up to four, with one thread each; each starts servers of its own. Files stay whole: their tests share fixtures. In
 # the order they are found: by the number of tests the slowest, which have few, would come last.
 test: lint
-	$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff format --check .
