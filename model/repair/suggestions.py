@@ -2,7 +2,8 @@
 
 The best of many thousand is similar even where none matches. What a candidate's lead before the runners-up is worth is
 therefore read off a simulation: trusted pairs are searched with their own partner left out, then with it put back.
-How many flagged pairs have a partner at all, and how similar it is, are chosen to fit what is found for them.
+How many flagged pairs have a partner at all, and how similar it is, are chosen to fit what is found for them. An image
+with several flagged captions has lost as many.
 """
 
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ _MOST_FITTED, _LEAST_FITTED = 2000, 200
 # The networks made the pairs they learned from similar; lost partners were not learned and may be less so, by this
 # factor. And the share of flagged pairs that have one in the collection.
 _FACTORS, _SHARES = np.linspace(0.5, 1.0, 11), np.linspace(0.02, 0.98, 25)
+_MOST_PARTNERS = COUNT
 _BINS = 30
 _THINNED = (0.1, 1.0)
 _BLOCK = 1024
@@ -79,7 +81,10 @@ class Finder:
         trusted = np.flatnonzero(confidence >= TRUSTED)
         self._bonus, self._line = 0.0, (0.0, -np.inf)
         if len(trusted) >= _LEAST_FITTED:
-            self._calibrate(*(some[spread(len(some), _MOST_FITTED)] for some in (trusted, flagged)))
+            _, contents = np.unique(query_ids[flagged], return_inverse=True)
+            lost = np.bincount(contents)[contents].mean()  # partners of a flagged pair's content, itself included
+            trusted, flagged = (some[spread(len(some), _MOST_FITTED)] for some in (trusted, flagged))
+            self._calibrate(trusted, flagged, int(np.clip(round(lost), 1, _MOST_PARTNERS)))
 
     @classmethod
     def of_captions(
@@ -126,7 +131,7 @@ class Finder:
         leads = np.where(is_out, -_FAR, np.maximum(values - base[:, None], -_FAR))[:, :COUNT]
         return kept, np.pad(cosines, missing), np.pad(leads, missing, constant_values=-_FAR), base
 
-    def _calibrate(self, trusted: Ints, flagged: Ints) -> None:
+    def _calibrate(self, trusted: Ints, flagged: Ints, lost: int) -> None:
         """The bonus of free contents, and the log odds of a lead."""
         own = self._own(trusted, trusted)
         slope = line(own, self._own(trusted, np.roll(trusted, 1)))[0]
@@ -143,7 +148,7 @@ class Finder:
         if is_usable.sum() >= _LEAST_FITTED:
             leads, base = decoys.leads[is_usable], decoys.runners_up[is_usable]
             best = self._searched(flagged, self._bonus).leads[:, 0]
-            self._line = _simulated(leads, own[is_usable], base, best[best > -_FAR])
+            self._line = _simulated(leads, own[is_usable], base, best[best > -_FAR], lost)
 
     def _own(self, queries: Ints, candidates: Ints) -> Floats:
         """Cosines of contents at some positions with those at others."""
@@ -157,11 +162,11 @@ class Finder:
         )
 
 
-def _simulated(leads: Floats, own: Floats, base: Floats, flagged: Floats) -> tuple[float, float]:
+def _simulated(leads: Floats, own: Floats, base: Floats, flagged: Floats, lost: int) -> tuple[float, float]:
     """Slope and offset of the log odds that a candidate matches, by its lead.
 
     `leads` (n, 5) of decoys, whose own partners have the cosines `own` and whose runners-up the mean `base`; `flagged`
-    the best lead of every flagged pair.
+    the best lead of every flagged pair, which has so many partners to be found, if any.
     """
     edges = np.unique(np.quantile(np.concatenate([flagged, leads[:, 0]]), np.linspace(0, 1, _BINS + 1)))[1:-1]
 
@@ -169,31 +174,25 @@ def _simulated(leads: Floats, own: Floats, base: Floats, flagged: Floats) -> tup
         counts = np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1) + 0.5
         return np.asarray(counts / counts.sum())
 
-    without, seen = density(leads[:, 0]), density(flagged)
+    rng = np.random.default_rng(0)
+    partners = np.column_stack([own, *(rng.permutation(own) for _ in range(lost - 1))])  # (n, lost)
+    seen, shares = density(flagged), _SHARES[:, None]
+    without = density(leads[:, 0])
     fits = [
-        (float(seen @ np.log(share * present + (1 - share) * without)), share, factor)
+        (float(likelihoods.max()), float(_SHARES[likelihoods.argmax()]), float(factor))
         for factor in _FACTORS
-        for present in [density(np.maximum(leads[:, 0], factor * own - base))]
-        for share in _SHARES
+        for present in [density(np.maximum(leads[:, 0], factor * partners.max(axis=1) - base))]
+        for likelihoods in [np.log(shares * present + (1 - shares) * without) @ seen]
     ]
     _, share, factor = max(fits)
-    partner = factor * own - base
-    is_shown = partner > leads[:, -1]
-    right, wrong = (
-        partner[is_shown],
-        np.concatenate([leads.ravel(), leads[is_shown, :-1].ravel(), leads[~is_shown].ravel()]),
-    )
-    weights = np.concatenate(
-        [
-            np.full(len(right), share),
-            np.full(leads.size, 1 - share),
-            np.full(len(wrong) - leads.size, share),
-        ]
-    )
-    if not len(right):
+    every = np.column_stack([factor * partners - base[:, None], leads])  # (n, lost + 5), partners first
+    best = np.argsort(-every, axis=1, kind="stable")[:, :COUNT]
+    values = np.concatenate([np.take_along_axis(every, best, axis=1).ravel(), leads.ravel()])
+    is_right = np.concatenate([(best < lost).ravel(), np.zeros(leads.size, bool)])
+    weights = np.repeat([share, 1 - share], [best.size, leads.size])
+    if not is_right.any():
         return 0.0, -np.inf
-    values = np.concatenate([right, wrong])
-    found = LogisticRegression(C=100.0).fit(values[:, None], np.arange(len(values)) < len(right), weights)
+    found = LogisticRegression(C=100.0).fit(values[:, None], is_right, weights)
     slope, offset = float(found.coef_[0, 0]), float(found.intercept_[0])
     # Where a lead says nothing, no candidate is likelier than another.
-    return (slope, offset) if slope > 0 else (0.0, float(logit(weights[: len(right)].sum() / weights.sum())))
+    return (slope, offset) if slope > 0 else (0.0, float(logit(weights[is_right].sum() / weights.sum())))

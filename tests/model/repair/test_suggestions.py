@@ -62,7 +62,7 @@ class TestFinder:
         places = flagged(case)
         found, is_right = ask(case, "captions", places)
         assert is_right[:, :2].mean() > 0.6
-        assert expected_calibration_error(found.confidence[:, 0], ~is_right[:, 0]) <= 0.2
+        assert expected_calibration_error(found.confidence[:, 0], ~is_right[:, 0]) <= 0.1
 
     def test_an_image_with_trusted_captions_is_suggested_for_one_more(self) -> None:
         case = make_case(5000, 1, 0.4, repeats=5, blur=0.4)
