@@ -32,6 +32,9 @@ _DRAWS = 200
 # quite a log odds. On simulated collections these cover the noise rate in 94 to 95 of 100.
 _PERCENTILES = (1.0, 99.0)
 _CURVE_ROWS = 101
+# Log odds beyond this grow by their logarithm only. A float32 has no number between 1 - 6e-8 and 1: far from the
+# mismatches all pairs would be equal, the near misses among them too (the demo, seed 2: AUROC .959 instead of .974).
+_SURE = 7.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Calibration:
     threshold: float = EQUAL_COSTS
 
     def confidence(self, scores: Floats) -> Floats:
-        return np.asarray(expit(self.slope * scores + self.offset))
+        return probability(self.slope * scores + self.offset)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -74,13 +77,20 @@ def calibrate(scores: Floats, probes: Floats, weight: Floats, seed: int) -> Cali
     rng = np.random.default_rng(seed)
     again = (_Histogram(centres, *_resampled(pairs, known, rng)) for _ in range(_DRAWS))
     drawn = [one.line(one.fit([best])) for one in again]
-    matching = expit(np.array([slope * centres + offset] + [a * centres + b for a, b in drawn]))  # (1 + draws, bins)
+    lines = np.array([(slope, offset), *drawn])  # (1 + draws, 2)
+    matching = probability(lines[:, :1] * centres + lines[:, 1:])  # (1 + draws, bins)
     rates = ((1 - matching) @ pairs) / pairs.sum()
     noise_rate = _interval(rates)
     has_evidence = noise_rate.low > LEAST_EVIDENT
     if not has_evidence:
         noise_rate = replace(noise_rate, low=0.0)
     return Calibration(slope, offset, noise_rate, has_evidence, _curve(matching, pairs))
+
+
+def probability(log_odds: Floats) -> Floats:
+    """The logistic up to .999; beyond it less sure, so that different log odds stay different as float32."""
+    beyond = np.maximum(np.abs(log_odds) - _SURE, 0)
+    return np.asarray(expit(np.sign(log_odds) * (np.minimum(np.abs(log_odds), _SURE) + np.log1p(beyond))))
 
 
 def _places(values: Floats, edges: Floats) -> Ints:

@@ -241,7 +241,7 @@ class Networks:
         encoders: list[Encoder] = []
         for side, encode in zip(self._sides, (network.encode_images, network.encode_captions), strict=True):
             size = side.contents * self._config.backbone_options.vector_size * 4
-            if lanes and side.contents and 0 < size <= _WHOLE_BYTES:
+            if lanes and network.gives_vectors and 0 < size <= _WHOLE_BYTES:
                 vectors = self._whole(side, encode, lanes)
                 encoders.append(lambda rows, side=side, vectors=vectors: (vectors[side.places(rows)],))  # type: ignore[misc]
             else:

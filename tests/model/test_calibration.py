@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import model.calibration
-from model.calibration import Calibration, calibrate
+from model.calibration import Calibration, calibrate, probability
 from model.metrics import expected_calibration_error
 
 COLLECTIONS, MOST_NOISE = 100, 0.9
@@ -216,3 +216,17 @@ class TestCurve:
 
     def test_threshold_is_a_field_of_its_own(self, case: Case) -> None:
         assert replace(case.calibration, threshold=0.8).to_dict()["threshold"] == 0.8
+
+
+class TestProbability:
+    def test_is_the_logistic_up_to_999_in_1000(self) -> None:
+        values = np.linspace(-6.9, 6.9, 50)
+        np.testing.assert_allclose(probability(values), 1 / (1 + np.exp(-values)))
+
+    def test_sure_pairs_differ_as_float32(self) -> None:
+        values = np.concatenate([-np.arange(7.0, 40.0)[::-1], np.arange(7.0, 40.0)])
+        assert (np.diff(probability(values).astype(np.float32)) > 0).all()
+
+    def test_stays_below_one(self) -> None:
+        assert 0 < probability(np.array([-1e6]))[0] < 1e-6
+        assert 1 - 1e-6 < probability(np.array([1e6]))[0] < 1
