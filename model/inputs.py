@@ -123,32 +123,15 @@ class Side:
             self._resident = tuple(part.to(device) for part in _joined(chunks))
             self._place = torch.from_numpy(place)
 
-    @property
-    def contents(self) -> int:
-        """How many different ones are in memory; 0 where they are read batch by batch."""
-        return 0 if self._resident is None else len(self._resident[0])
-
-    def places(self, rows: Tensor) -> Tensor:
-        """Which of the contents in memory each of these pairs has."""
-        return self._place[rows].to(self._device)
-
-    def block(self, start: int, count: int) -> Items:
-        """Some of the contents in memory."""
-        assert self._resident is not None
-        return self._shortened(tuple(part[start : start + count] for part in self._resident))
-
     def __getitem__(self, rows: Tensor) -> Items:
         if self._resident is None:
             return tuple(part.to(self._device) for part in self._reader(self._source, rows.numpy()))
-        places = self.places(rows)
-        return self._shortened(tuple(part[places] for part in self._resident))
-
-    def _shortened(self, items: Items) -> Items:
-        """Captions as long as the longest of these."""
-        if not isinstance(self._reader, WordReader):
-            return items
-        tokens, lengths = items
-        return tokens[:, : int(lengths.max())], lengths
+        places = self._place[rows].to(self._device)
+        taken = tuple(part[places] for part in self._resident)
+        if isinstance(self._reader, WordReader):  # as short as the longest caption of these
+            tokens, lengths = taken
+            return tokens[:, : int(lengths.max())], lengths
+        return taken
 
 
 def _joined(chunks: list[Items]) -> Items:

@@ -28,10 +28,6 @@ MOST_DROPOUT = 0.9
 _DRAW_SEED = 15_485_863
 # Items encoded at once where there is nothing to learn.
 _ENCODE_ROWS = 1024
-# Vectors of a side up to this size are kept while a collection is judged.
-_WHOLE_BYTES = 256 * 1024**2
-
-Encoder = Callable[[Tensor], Items]  # of one side, by rows of the collection
 
 
 class Networks:
@@ -139,7 +135,6 @@ class Networks:
         order = torch.cat([order, order[: -self._count % size]])
         batches = torch.split(order, size)
         found: dict[int, Tensor] = {}
-        sides = self._encoders(k, lanes)
 
         def judged(lane: int, is_over: threading.Event) -> None:
             for number in range(self._fleet.rank + lane, len(batches), self._fleet.size * lanes):
@@ -147,7 +142,7 @@ class Networks:
                     poll()
                 elif is_over.is_set():
                     return
-                found[number] = self._judged(k, judge, batches[number], sides).cpu()
+                found[number] = self._judged(k, judge, batches[number]).cpu()
 
         if lanes == 1:
             judged(0, threading.Event())
@@ -173,7 +168,7 @@ class Networks:
             along = [batch.similarity.std(dim=side, correction=0).mean() for side in (0, 1)]
             return torch.ones(1) if batch.forbidden.all() else torch.stack(along).amin(dim=0, keepdim=True)
 
-        return float(self._judged(k, judge, rows, self._encoders(k)))
+        return float(self._judged(k, judge, rows))
 
     def similarities(self, images: Any, captions: Any) -> npt.NDArray[np.float32]:
         """(images, captions) matrix of the mean similarity, for features (or words) from anywhere."""
@@ -225,43 +220,15 @@ class Networks:
         if state["cuda_rng"] is not None and self._device.type == "cuda":
             torch.cuda.set_rng_state(state["cuda_rng"], self._device)
 
-    def _judged(self, k: int, judge: Judge, rows: Tensor, encoders: list[Encoder]) -> Tensor:
+    def _judged(self, k: int, judge: Judge, rows: Tensor) -> Tensor:
         network = self._networks[k].eval()
         with torch.inference_mode():
+            images, captions = (side[rows] for side in self._sides)
             with self._precision():
-                images, captions = (encode(rows) for encode in encoders)
-                raw = network.compare(images, captions)
-            vectors = (images[0].float(), captions[0].float()) if network.gives_vectors else None
+                encoded = network.encode_images(images), network.encode_captions(captions)
+                raw = network.compare(*encoded)
+            vectors = (encoded[0][0].float(), encoded[1][0].float()) if network.gives_vectors else None
             return judge(self._batch(network, rows, raw.float(), vectors)).float()
-
-    def _encoders(self, k: int, lanes: int = 0) -> list[Encoder]:
-        """Both sides as network k sees them now, by rows. With `lanes` threads to do it, vectors are made of all
-        contents at once where they fit: in blocks that use a core well, and once for pairs that share an image."""
-        network = self._networks[k].eval()
-        encoders: list[Encoder] = []
-        for side, encode in zip(self._sides, (network.encode_images, network.encode_captions), strict=True):
-            size = side.contents * self._config.backbone_options.vector_size * 4
-            if lanes and network.gives_vectors and 0 < size <= _WHOLE_BYTES:
-                vectors = self._whole(side, encode, lanes)
-                encoders.append(lambda rows, side=side, vectors=vectors: (vectors[side.places(rows)],))  # type: ignore[misc]
-            else:
-                encoders.append(lambda rows, side=side, encode=encode: encode(side[rows]))  # type: ignore[misc]
-        return encoders
-
-    def _whole(self, side: Side, encode: Callable[[Items], Items], lanes: int) -> Tensor:
-        """(contents, D) vectors of everything that the side holds."""
-        found: dict[int, Tensor] = {}
-
-        def encoded(lane: int, is_over: threading.Event) -> None:
-            with torch.inference_mode(), self._precision():
-                for start in range(lane * _ENCODE_ROWS, side.contents, lanes * _ENCODE_ROWS):
-                    found[start] = encode(side.block(start, _ENCODE_ROWS))[0]
-
-        if lanes == 1:
-            encoded(0, threading.Event())
-        else:
-            run_together([partial(encoded, lane) for lane in range(lanes)], lambda: None)
-        return torch.cat([found[start] for start in sorted(found)])
 
     def _batch(self, network: Matcher, rows: Tensor, raw: Tensor, vectors: tuple[Tensor, Tensor] | None) -> Batch:
         return Batch(rows, network.similarity(raw), self._identity.forbidden(rows), network.signed(raw), vectors)

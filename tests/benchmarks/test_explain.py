@@ -11,7 +11,7 @@ from benchmarks import explain
 
 
 def size(pairs: int, seconds: float, peak: float) -> dict[str, Any]:
-    return {"pairs": pairs, "seconds": seconds, "peak_rss_mb": peak, "index_mb": pairs / 1000}
+    return {"pairs": pairs, "seconds": seconds, "before_rss_mb": 100.0, "peak_rss_mb": peak, "index_mb": pairs / 1000}
 
 
 class TestMadeUp:

@@ -137,18 +137,7 @@ class TestSide:
         features = np.random.default_rng(7).normal(size=(3, 4)).astype(np.float32)[[0, 1, 0, 2, 1]]
         reader = FeatureReader.fit(features, True, 4)
         side = Side(features, reader, np.array([5, 9, 5, 2, 9]), CPU)
-        assert side.contents == 3
+        assert side._resident is not None
+        assert len(side._resident[0]) == 3
         every = reader(features, np.arange(5))[0]
         torch.testing.assert_close(side[torch.arange(5)][0], every, atol=1e-6, rtol=1e-5)
-        torch.testing.assert_close(side.block(0, 3)[0][side.places(torch.arange(5))], every, atol=1e-6, rtol=1e-5)
-
-    def test_what_is_read_batch_by_batch_has_no_contents(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        features = np.random.default_rng(7).normal(size=(5, 4)).astype(np.float32)
-        monkeypatch.setattr(model.inputs, "RESIDENT_BYTES", 0)
-        assert Side(features, FeatureReader.fit(features, True, 4), np.arange(5), CPU).contents == 0
-
-    def test_a_block_of_captions_is_as_long_as_its_longest(self) -> None:
-        reader = WordReader(Vocabulary.build(TEXTS, 1).words, 10)
-        side = Side(TEXTS, reader, np.arange(len(TEXTS)), CPU)
-        tokens, lengths = side.block(1, 2)
-        assert tokens.shape == (2, int(lengths.max()))
