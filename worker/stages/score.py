@@ -2,6 +2,8 @@
 
 import os
 
+import torch
+
 from model.neighbours import use_cores
 from model.trust import judge
 from worker.stages import borrow
@@ -16,6 +18,8 @@ def run(context: StageContext) -> None:
     if borrow.is_borrowing(context):
         borrow.run(context)
         return
+    # As in training, whatever this process did before: products differ in their last digit with the number of threads.
+    torch.set_num_threads(context.settings.threads or 1)
     folder = context.storage.run(context.run_id)
     rows, pairs, probes = load_learned(context)
     engine = make_engine(context, pairs)
