@@ -84,8 +84,8 @@ def trust(
 ) -> None:
     """How far scores can be trusted: detection, automatic cut, calibration and noise rate of whole runs.
 
-    `auto` is a run as the service makes it, with the training's plain mixture and the neighbours' word beside it; other
-    methods are measured as `bench detection` does. Means have 95 % intervals over the seeds."""
+    `auto` is a run as the service makes it, with the neighbours' word beside it; other methods (`--methods auto,crcl`)
+    are measured as `bench detection` does, by the plain mixture at 0.5. Means have 95 % intervals over the seeds."""
     from benchmarks.protocol.cells import DETECTION_KEYS
     from benchmarks.protocol.plan import Asked, plan_trust
     from benchmarks.protocol.tables import TRUST_COLUMNS, markdown, rows, with_peers

@@ -62,7 +62,9 @@ class Calibration:
         return asdict(self)
 
 
-def calibrate(scores: Floats, probes: Floats, weight: Floats, seed: int) -> Calibration:
+def calibrate(
+    scores: Floats, probes: Floats, weight: Floats, seed: int, draws: int | None = None
+) -> Calibration:
     """`scores` of the collection's pairs and of probes, high where a pair matches; `weight` counts the probes."""
     edges = np.unique(np.quantile(np.concatenate([scores, probes]), np.linspace(0, 1, _BINS + 1)))
     bins = len(edges) - 1
@@ -75,7 +77,7 @@ def calibrate(scores: Floats, probes: Floats, weight: Floats, seed: int) -> Cali
     best = shown.fit([np.log([start, 0.3, 0.3]) for start in _STARTS])
     slope, offset = shown.line(best)
     rng = np.random.default_rng(seed)
-    again = (_Histogram(centres, *_resampled(pairs, known, rng)) for _ in range(_DRAWS))
+    again = (_Histogram(centres, *_resampled(pairs, known, rng)) for _ in range(draws or _DRAWS))
     drawn = [one.line(one.fit([best])) for one in again]
     lines = np.array([(slope, offset), *drawn])  # (1 + draws, 2)
     matching = probability(lines[:, :1] * centres + lines[:, 1:])  # (1 + draws, bins)

@@ -34,8 +34,8 @@ __all__ = ["Batch", "Engine", "Method", "Pairs", "Phase", "Progress", "Scores", 
 
 # Batches between two questions to should_stop and two reports of progress.
 _POLL_BATCHES = 8
-# Keeps the draws of the closing survey apart from those before the epochs.
-_CLOSING_SEED = 7919
+# Keeps the draws of closing surveys apart from those before the epochs, and of those before advice from the last.
+_CLOSING_SEED, _ADVICE_SEED = 7919, 104_729
 # Spread of the similarities in a batch below which a network tells nothing apart; untrained ones have about .05.
 _LEAST_SPREAD = 1e-4
 
@@ -56,6 +56,11 @@ class Progress:
     fraction: float  # of the whole training, 0 to 1
 
 
+# What all evidence so far says: P(match) of every pair, or None where it says nothing. It may ask the engine like a
+# finished one, and calls the second argument now and then, which raises when the training shall end.
+Adviser = Callable[["Engine", Callable[[], None]], npt.NDArray[np.floating] | None]
+
+
 class Engine:
     """Trains `config.method` on the pairs; with a folder it checkpoints every epoch and resumes by itself."""
 
@@ -70,6 +75,7 @@ class Engine:
         is_concurrent: bool = False,  # networks side by side, a core for each; the outcome is the same
         is_compiled: bool = False,  # torch.compile of the encoders: worth its minute on a GPU and long trainings
         vocabulary: Vocabulary | None = None,  # of another collection; by default built from this one's captions
+        adviser: Adviser | None = None,  # whom to ask before phases that take advice
     ) -> None:
         if len(pairs) < MIN_PAIRS:
             raise TrainingError(f"{len(pairs)} pairs are too few to learn from; at least {MIN_PAIRS} are needed")
@@ -82,11 +88,13 @@ class Engine:
         self._batch_size = min(self.config.batch_size, len(pairs))
         self._is_compiled = is_compiled
         self._vocabulary = vocabulary
+        self._adviser = adviser
         self._fleet = Fleet()
         # Several processes exchange what they have in one order, and one GPU does one thing after the other.
         self._is_concurrent = is_concurrent and self._fleet.size == 1 and self._device.type == "cpu"
         self._batches = 0
         self._is_finished = False
+        self._is_readable = False  # the whole collection was judged by the networks as they are
 
     def fit(self) -> None:
         """Train to the end, from the newest good checkpoint if there is one; nothing to do when finished."""
@@ -102,32 +110,32 @@ class Engine:
                 if self._done == len(self._plan):
                     self._close()
                 self._save()
-        self._is_finished = True
+        self._is_finished = self._is_readable = True
 
     def scores(self) -> Scores:
         """What the finished training says of every pair."""
-        self._need_finished()
+        self._need_readable()
         return self._method.scores()
 
     def similarities(self, images: Any, captions: Any) -> npt.NDArray[np.float32]:
         """(images, captions) matrix of the networks' mean similarity, for features from anywhere."""
-        self._need_finished()
+        self._need_readable()
         return self._networks.similarities(images, captions)
 
     def dynamics(self) -> Dynamics:
         """How every pair was learned."""
-        self._need_finished()
+        self._need_readable()
         return self._dynamics
 
     def vectors(self) -> "tuple[Learned, Learned] | None":
         """Images and captions of all pairs as the networks see them; None where the backbone has no vectors."""
-        self._need_finished()
+        self._need_readable()
         if not self._networks.gives_vectors:
             return None
         return Learned(self._networks, 0, len(self._pairs)), Learned(self._networks, 1, len(self._pairs))
 
-    def _need_finished(self) -> None:
-        if not self._is_finished:
+    def _need_readable(self) -> None:
+        if not self._is_readable:
             raise TrainingError("the training is not finished; call fit() first")
 
     def _start(self) -> None:
@@ -173,8 +181,11 @@ class Engine:
         checkpoint.save(self._folder, self._done, state)
 
     def _epoch(self, phase: Phase, epoch: int) -> None:
-        if epoch == 0 and phase.fresh_networks and self._done > 0:
-            self._networks.renew()
+        if epoch == 0 and self._done > 0:
+            if phase.takes_advice and self._adviser is not None:
+                self._take_advice(phase, self._adviser)
+            if phase.fresh_networks:
+                self._networks.renew()
         self._networks.set_rate(rate_share(self.config, self._plan, self._done))
         self._report(phase, 0.0)
         if phase.is_surveyed:
@@ -185,6 +196,17 @@ class Engine:
         else:
             self._learn_in_turn(phase, learners)
         self._refuse_collapse(phase)
+
+    def _take_advice(self, phase: Phase, adviser: Adviser) -> None:
+        self._report(phase, 0.0)
+        self._survey(phase, self.config.seed + _ADVICE_SEED + self._done, self.config.score_draws)
+        self._is_readable = True
+        matching = adviser(self, self._heed)
+        self._is_readable = False
+        if matching is not None:
+            self._method.advised(torch.from_numpy(matching).float())
+            # Evidence of what was learned from now on; what was before is in the advice.
+            self._dynamics = Dynamics(self.config.networks, len(self._pairs))
 
     def _learn_in_turn(self, phase: Phase, learners: list[Learner]) -> None:
         longest = max(steps for steps, _ in learners)

@@ -42,21 +42,21 @@ def _fit(evidence: Floats, kinds: npt.NDArray[np.int8], most_near: float) -> tup
     P(kind | x) is a softmax over linear scores, 0 for a match, and the odds of a probe of that kind against another
     pair at x are (its probes / others) * P(kind | x) / pi of the kind.
     """
-    width = evidence.shape[1]
-    observed = (kinds[:, None] == (RANDOM, NEAR)).astype(float)  # (N, 2)
-    scale = np.log(observed.sum(axis=0) / (kinds < 0).sum())
+    width, columns = evidence.shape[1], np.ascontiguousarray(evidence.T)  # (F, N): sums over kinds run along memory
+    observed = (np.array([[RANDOM], [NEAR]]) == kinds).astype(float)  # (2, N)
+    is_pair = 1 - observed.sum(axis=0)
+    scale = np.log(observed.sum(axis=1) / is_pair.sum())
     probes = observed.sum()
 
     def cost(values: Floats) -> tuple[float, Floats]:
         weights = values[: 2 * width].reshape(2, width)
         offset, log_rate = values[2 * width : 2 * width + 2], values[-2:]
-        log_kind, kind = _against_zero(offset - evidence @ weights.T)
-        odds = scale - log_rate + log_kind
-        log_who, who = _against_zero(odds)
-        likelihood = (observed * log_who).sum() + ((1 - observed.sum(axis=1)) * _log_rest(odds)).sum()
-        slope = observed - who
-        by_score = slope - kind * slope.sum(axis=1, keepdims=True)
-        gradient = [(weights + by_score.T @ evidence).ravel(), -by_score.sum(axis=0), slope.sum(axis=0)]
+        log_kind, _ = _against_zero(offset[:, None] - weights @ columns)
+        log_who, log_pair = _against_zero((scale - log_rate)[:, None] + log_kind)
+        likelihood = (observed * log_who).sum() + is_pair @ log_pair
+        slope = observed - np.exp(log_who)
+        by_score = slope - np.exp(log_kind) * slope.sum(axis=0)
+        gradient = [(weights + by_score @ evidence).ravel(), -by_score.sum(axis=1), slope.sum(axis=1)]
         return (0.5 * np.square(weights).sum() - likelihood) / probes, np.concatenate(gradient) / probes
 
     start = np.concatenate([np.full(2 * width, 1 / width), [-1.0, -1.0], np.log([0.3, min(0.1, most_near)])])
@@ -68,12 +68,7 @@ def _fit(evidence: Floats, kinds: npt.NDArray[np.int8], most_near: float) -> tup
 
 
 def _against_zero(scores: Floats) -> tuple[Floats, Floats]:
-    """Log softmax and softmax of (N, 2) scores beside a third that is 0."""
-    logs = scores + _log_rest(scores)[:, None]
-    return logs, np.exp(logs)
-
-
-def _log_rest(scores: Floats) -> Floats:
-    """Log softmax of the third score, 0."""
-    top = np.maximum(scores.max(axis=1), 0)
-    return np.asarray(-top - np.log(np.exp(-top) + np.exp(scores - top[:, None]).sum(axis=1)))
+    """Log softmax of (2, N) scores beside a third that is 0, and that of the third."""
+    top = np.maximum(np.maximum(scores[0], scores[1]), 0)
+    third = -top - np.log(np.exp(-top) + np.exp(scores - top).sum(axis=0))
+    return scores + third, third

@@ -25,7 +25,9 @@ def resolve(config: RunConfig, count: int, *, is_joint: bool) -> tuple[RunConfig
     large = min(1.0, max(0.0, math.log(count / _SMALL) / math.log(_LARGE / _SMALL)))
     factor = 1 - (1 - _LEAST_DROPOUT) * large
     pieces = round(_MOST_PIECES - (_MOST_PIECES - _LEAST_PIECES) * large)
-    method = CRCLConfig(dropout_factor=round(factor, 3), piece_epochs=(_PIECE_EPOCHS,) * pieces)
+    method = CRCLConfig(
+        dropout_factor=round(factor, 3), piece_epochs=(_PIECE_EPOCHS,) * pieces, growth=0.0, advice_every=1
+    )
     why = [
         "crcl: of all methods it held best at high noise rates and on near misses",
         f"{factor:.2f} of the backbone's dropout for {count:,} pairs: the fewer there are, the sooner they are learned "

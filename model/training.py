@@ -37,6 +37,7 @@ class Phase:
     fresh_networks: bool = False  # start with newly drawn weights and new optimisers
     is_surveyed: bool = True  # judge the collection before every epoch
     is_scheduled: bool = True  # the learning rate follows the schedule; a warm-up keeps the full rate
+    takes_advice: bool = False  # start with what all evidence so far says of every pair, where someone weighs it
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,10 @@ class Method(ABC):
     @abstractmethod
     def scores(self) -> Scores:
         """What the service stores, from what the last survey left."""
+
+    def advised(self, matching: Tensor) -> None:
+        """P(match) of every pair by all evidence so far, at the start of a phase that takes advice."""
+        raise NotImplementedError(f"{type(self).__name__} has no phase that takes advice")
 
     def parameters(self, network: int) -> list[nn.Parameter]:
         """What the method itself learns with the network (MRL's centres); attributes, so they are checkpointed."""

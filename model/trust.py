@@ -14,8 +14,8 @@ from scipy.special import logit
 from model.agreement import Agreement
 from model.calibration import Calibration, calibrate
 from model.dynamics import Dynamics
-from model.engine import Engine
-from model.fusion import SAMPLE_SEED, cross_fitted, fit, sampled, standardised
+from model.engine import Adviser, Engine
+from model.fusion import SAMPLE_SEED, Fusion, cross_fitted, fit, sampled, standardised
 from model.joint import joint_similarity
 from model.kinds import kind_weights
 from model.pairs import Pairs
@@ -27,6 +27,8 @@ Ints = npt.NDArray[np.int64]
 
 # Probabilities are compared as log odds; what is closer to 0 or 1 than this is as good as there.
 _LEAST_PROBABILITY = 1e-4
+# Of the bootstrap where it only tells whether there is any evidence.
+_ADVICE_DRAWS = 50
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,54 @@ def judge(
     engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[float], None] = lambda fraction: None
 ) -> Verdict:
     """`engine` was trained on `pairs`, which are a collection with these probes behind it."""
+    weighed = _weigh(engine, pairs, probes, on_progress)
+    count, base, score = len(pairs) - len(probes), weighed.base, weighed.score
+    calibration = calibrate(score[:count], score[count:], weighed.counted[count:], engine.config.seed)
+    if not calibration.has_evidence:
+        # Where no mismatch is like the probes they teach no order; the method's own is the better one then.
+        score[:count] = _in_order_of(base.clean_confidence[:count], score[:count])
+    confidence = calibration.confidence(score).astype(np.float32)
+    scores = _published(base, confidence, weighed.agreement, calibration, weighed.anchors, count)
+    if weighed.joint is not None:
+        scores = replace(scores, clip_similarity=weighed.joint[:count].astype(np.float32))
+    known = ProbeScores(probes.kinds, confidence[count:], None if base.loss is None else base.loss[count:])
+    weights = np.mean([one.weights for one in weighed.fits], axis=0)
+    return Verdict(scores, calibration, known, weighed.names, weights, weighed.kind_weights)
+
+
+def advise(
+    engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[float], None] = lambda fraction: None
+) -> Floats | None:
+    """P(match) of every pair and probe, for a training that goes on; None where no mismatch is evident."""
+    weighed = _weigh(engine, pairs, probes, on_progress)
+    count, score = len(pairs) - len(probes), weighed.score
+    calibration = calibrate(score[:count], score[count:], weighed.counted[count:], engine.config.seed, _ADVICE_DRAWS)
+    return calibration.confidence(score) if calibration.has_evidence else None
+
+
+def adviser(pairs: Pairs, probes: Probes) -> Adviser | None:
+    """For an engine that learns these pairs; there is none without probes."""
+    if not len(probes):
+        return None
+    return lambda engine, heed: advise(engine, pairs, probes, lambda fraction: heed())
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """All evidence in one number per pair and probe, and what it was made of."""
+
+    score: Floats
+    counted: Floats  # how much each counts
+    fits: list[Fusion]
+    kind_weights: tuple[float, float]
+    names: list[str]
+    base: Scores  # the method's own
+    agreement: npt.NDArray[np.float32]
+    joint: Floats | None
+    anchors: npt.NDArray[np.int8]
+
+
+def _weigh(engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[float], None]) -> _Weighed:
     seed, count = engine.config.seed, len(pairs) - len(probes)
     base = engine.scores()
     is_probe = np.arange(len(pairs)) >= count
@@ -99,17 +149,8 @@ def judge(
     on_progress(0.8)
     score, fits = cross_fitted(table, is_probe, counted, anchors, seed, is_signed=is_signed)
     on_progress(0.9)
-    calibration = calibrate(score[:count], score[count:], counted[count:], seed)
-    if not calibration.has_evidence:
-        # Where no mismatch is like the probes they teach no order; the method's own is the better one then.
-        score[:count] = _in_order_of(base.clean_confidence[:count], score[:count])
-    confidence = calibration.confidence(score).astype(np.float32)
-    scores = _published(base, confidence, said.mean(axis=1), calibration, anchors, count)
-    if joint is not None:
-        scores = replace(scores, clip_similarity=joint[:count].astype(np.float32))
-    known = ProbeScores(probes.kinds, confidence[count:], None if base.loss is None else base.loss[count:])
-    names, mean_weights = [*own, *neighbours.names], np.mean([one.weights for one in fits], axis=0)
-    return Verdict(scores, calibration, known, names, mean_weights, weights)
+    names = [*own, *neighbours.names]
+    return _Weighed(score, counted, fits, weights, names, base, said.mean(axis=1), joint, anchors)
 
 
 def columns(scores: Scores, dynamics: Dynamics) -> dict[str, Floats]:

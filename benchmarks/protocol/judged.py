@@ -7,7 +7,7 @@ from model.config import RunConfig
 from model.engine import Engine
 from model.pairs import Pairs
 from model.probes import Probes, make_probes, with_probes
-from model.trust import Verdict, judge
+from model.trust import Verdict, adviser, judge
 
 # Of the progress, training; the rest is judging.
 _TRAINING = 0.85
@@ -32,7 +32,7 @@ def judged(
     probes = make_probes(pairs, config.probe_share, config.seed)
     both = with_probes(pairs, probes)
     show = lambda progress: on_progress(_TRAINING * progress.fraction)  # noqa: E731
-    engine = Engine(both, config, device=device, on_progress=show)
+    engine = Engine(both, config, device=device, on_progress=show, adviser=adviser(both, probes))
     engine.fit()
     verdict = judge(engine, both, probes, lambda part: on_progress(_TRAINING + (1 - _TRAINING) * part))
     return Judged(both, probes, engine, verdict)

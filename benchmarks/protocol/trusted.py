@@ -1,7 +1,6 @@
-"""One cell of `bench trust`: a whole run with probes, judged beside the plain scores that the same training gives."""
+"""One cell of `bench trust`: a whole run with probes, judged beside what needs no training."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from model.engine import Engine
 from model.pairs import Pairs
 from model.training import CLEAN_ABOVE, Scores
 
-MIXTURE, NEIGHBOURS = "plain mixture at 0.5", "neighbours alone"
+NEIGHBOURS = "neighbours alone"
 
 
 def trusted(
@@ -23,8 +22,7 @@ def trusted(
 ) -> tuple[Engine, Scores, dict[str, Scores]]:
     """The trained engine, the calibrated scores, and by name the scores to compare with."""
     run = judged(pairs, config, device, on_progress)
-    plain = _first(run.engine.scores(), len(pairs))
-    return run.engine, run.verdict.scores, {MIXTURE: plain, NEIGHBOURS: neighbour_scores(pairs)}
+    return run.engine, run.verdict.scores, {NEIGHBOURS: neighbour_scores(pairs)}
 
 
 def neighbour_scores(pairs: Pairs) -> Scores:
@@ -48,15 +46,6 @@ def neighbour_scores(pairs: Pairs) -> Scores:
         noise_rate=float(1 - confidence.mean()),
         threshold=CLEAN_ABOVE,
     )
-
-
-def _first(scores: Scores, count: int) -> Scores:
-    """Without the probes behind them."""
-    taken: dict[str, Any] = {
-        name: value[:count] if isinstance(value, np.ndarray) else value for name, value in vars(scores).items()
-    }
-    taken["noise_rate"] = float(1 - taken["clean_confidence"].mean(dtype=np.float64))
-    return Scores(**taken)
 
 
 def own_figures(scores: Scores, is_mismatch: npt.NDArray[np.bool_]) -> dict[str, float]:

@@ -28,11 +28,14 @@ class CRCL(Method):
     def phases(self) -> Iterable[Phase]:
         *early, last = self.options.piece_epochs
         pieces = [*early, grown(last, self.options.growth, self.count)]
-        for number, epochs in enumerate(pieces, start=1):
-            frozen = self.options.freeze_epochs
+        frozen, every = self.options.freeze_epochs, self.options.advice_every
+        for number, epochs in enumerate(pieces):
+            name, is_advised = f"piece {number + 1}", number > 0 and every > 0 and number % every == 0
             if frozen:
-                yield Phase(f"piece {number}, labels frozen", frozen, fresh_networks=True, is_surveyed=False)
-            yield Phase(f"piece {number}", epochs, fresh_networks=not frozen)
+                yield Phase(
+                    f"{name}, labels frozen", frozen, fresh_networks=True, is_surveyed=False, takes_advice=is_advised
+                )
+            yield Phase(name, epochs, fresh_networks=not frozen, takes_advice=is_advised and not frozen)
 
     def survey(self, phase: Phase, look: Look) -> None:
         for k in range(self.networks):
@@ -44,6 +47,10 @@ class CRCL(Method):
             beta = self.options.momentum if self.updates > 0 else 0.0
             self.labels[taught] = self.settled(beta * self.labels[taught] + (1 - beta) * probability)
         self.updates += 1
+
+    def advised(self, matching: Tensor) -> None:
+        """Our extension of Eq. 11: labels of a new piece that know more than the networks' own predictions."""
+        self.labels[:] = self.settled(matching)
 
     def loss(self, step: Step) -> Tensor:
         batch = step.batches["all"]

@@ -20,6 +20,13 @@ class CRCLConfig(MethodConfig):
     )
     # e_f of Eq. 11
     freeze_epochs: int = option(2, "First epochs of every piece during which labels stay as they are.", (0, 100))
+    # not in the paper; 0 is its form, where labels come from the networks' own predictions only
+    advice_every: int = option(
+        0,
+        "Pieces after which the labels are what all evidence says, probes and neighbours included; 0 is never, and "
+        "without probes nobody can say.",
+        (0, 1000),
+    )
     # tau of Eq. 3
     temperature: float = option(0.05, "Temperature of the matching probabilities.", (0.001, 10.0))
     # lambda of Eq. 8; the value is the one of the released code, the paper gives none

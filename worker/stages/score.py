@@ -1,10 +1,5 @@
 """Trained networks -> one set of scores and what a report shows of them, kept as files until they are published."""
 
-import os
-
-import torch
-
-from model.neighbours import use_cores
 from model.trust import judge
 from worker.stages import borrow
 from worker.stages.context import StageContext
@@ -18,13 +13,10 @@ def run(context: StageContext) -> None:
     if borrow.is_borrowing(context):
         borrow.run(context)
         return
-    # As in training, whatever this process did before: products differ in their last digit with the number of threads.
-    torch.set_num_threads(context.settings.threads or 1)
     folder = context.storage.run(context.run_id)
     rows, pairs, probes = load_learned(context)
-    engine = make_engine(context, pairs)
+    engine = make_engine(context, pairs, probes)
     engine.fit()  # finished in the stage before: loads the last checkpoint
-    use_cores(len(os.sched_getaffinity(0)))
     verdict, scores = None, engine.scores()
     if len(probes):
 

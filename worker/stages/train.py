@@ -8,8 +8,10 @@ import torch
 
 from model.config import MIN_PAIRS
 from model.engine import Engine, Progress, Stopped, TrainingError
+from model.neighbours import use_cores
 from model.pairs import Pairs
 from model.probes import Probes, make_probes, with_probes
+from model.trust import adviser
 from service.db.fit import brings_features, chosen_encoder
 from worker import lease
 from worker.stages.context import StageContext, StageFailed
@@ -31,7 +33,7 @@ def run(context: StageContext) -> None:
     probes = make_probes(pairs, context.run_config().probe_share, context.run_config().seed)
     probes.save(folder / PROBES_FILE)
     try:
-        make_engine(context, with_probes(pairs, probes)).fit()
+        make_engine(context, with_probes(pairs, probes), probes).fit()
     except Stopped:
         raise lease.Stopped(context.lease.stop_cause) from None
     except TrainingError as error:
@@ -47,10 +49,12 @@ def load_learned(context: StageContext) -> tuple[npt.NDArray[np.int64], Pairs, P
     return rows, with_probes(pairs, probes), probes
 
 
-def make_engine(context: StageContext, pairs: Pairs) -> Engine:
+def make_engine(context: StageContext, pairs: Pairs, probes: Probes) -> Engine:
+    """`pairs` with these probes behind them."""
     # One thread for each network: they are small, and two threads for one of them were slower (31 s against 24 s for
-    # 4,000 pairs on two idle cores).
+    # 4,000 pairs on two idle cores). Set in every stage, as products differ in their last digit with the number.
     torch.set_num_threads(context.settings.threads or 1)
+    use_cores(len(os.sched_getaffinity(0)))
 
     def show(progress: Progress) -> None:
         message = f"{progress.phase}, epoch {progress.epoch} of {progress.epochs}"
@@ -64,6 +68,7 @@ def make_engine(context: StageContext, pairs: Pairs) -> Engine:
         on_progress=show,
         should_stop=context.lease.should_stop,
         is_concurrent=len(os.sched_getaffinity(0)) > 1,
+        adviser=adviser(pairs, probes),
     )
 
 
