@@ -62,9 +62,7 @@ class Calibration:
         return asdict(self)
 
 
-def calibrate(
-    scores: Floats, probes: Floats, weight: Floats, seed: int, draws: int | None = None
-) -> Calibration:
+def calibrate(scores: Floats, probes: Floats, weight: Floats, seed: int, draws: int | None = None) -> Calibration:
     """`scores` of the collection's pairs and of probes, high where a pair matches; `weight` counts the probes."""
     edges = np.unique(np.quantile(np.concatenate([scores, probes]), np.linspace(0, 1, _BINS + 1)))
     bins = len(edges) - 1

@@ -32,14 +32,22 @@ class TestResolve:
         assert resolve(config, 1000, is_joint=True) == (config, [])
 
     @pytest.mark.parametrize(
-        ("count", "factor", "pieces"), [(500, 1.0, 6), (6_000, 1.0, 6), (30_000, 0.5, 3), (3_000_000, 0.5, 3)]
+        ("count", "factor", "pieces", "every"),
+        [(500, 1.0, 6, 2), (6_000, 1.0, 6, 2), (15_000, 0.715, 4, 2), (30_000, 0.5, 2, 1), (3_000_000, 0.5, 2, 1)],
     )
-    def test_small_collections_get_more_dropout_and_rounds(self, count: int, factor: float, pieces: int) -> None:
+    def test_small_collections_get_more_dropout_and_rounds(
+        self, count: int, factor: float, pieces: int, every: int
+    ) -> None:
         found, why = resolve(RunConfig(), count, is_joint=False)
         assert isinstance(found.method_options, CRCLConfig)
         assert found.method_options.dropout_factor == pytest.approx(factor)
         assert len(found.method_options.piece_epochs) == pieces
-        assert len(why) == 3
+        assert found.method_options.advice_every == every
+        assert len(why) == 4
+
+    def test_without_probes_it_promises_no_advice(self) -> None:
+        _, why = resolve(parse_run_config({"probe_share": 0.0}), 1000, is_joint=False)
+        assert not any("evidence" in reason for reason in why)
 
     def test_joint_encoder_is_where_it_starts(self) -> None:
         found, why = resolve(RunConfig(), 1000, is_joint=True)
