@@ -144,7 +144,8 @@ def flops(config: RunConfig, count: int) -> float:
     ids = np.arange(count)
     phases = list(METHODS[config.method](config, Pairs(nothing, nothing, ids, ids)).phases())
     learned = sum(phase.epochs for phase in phases) * (count // size * size)
-    surveys = sum(phase.epochs for phase in phases if phase.is_surveyed) + config.score_draws
+    closing = 1 + sum(phase.takes_advice for phase in phases)
+    surveys = sum(phase.epochs for phase in phases if phase.is_surveyed) + closing * config.score_draws
     looked_at = surveys * -(-count // size) * size
     return float(config.networks * (learned * (forward + backward) + looked_at * forward))
 

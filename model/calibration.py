@@ -159,10 +159,12 @@ def _curve(matching: Floats, pairs: Floats) -> list[dict[str, float | None]]:
         "flagged_precision": ((total - kept) - (matched[:, :1] - matched), total - kept),
         "flagged_recall": ((total - kept) - (matched[:, :1] - matched), total - matched[:, :1]),
     }
-    rows = np.unique(np.searchsorted(-kept, -np.linspace(1, 0, _CURVE_ROWS) * total).clip(0, len(pairs) - 1))
+    rows = np.searchsorted(-kept, -np.linspace(1, 0, _CURVE_ROWS) * total).clip(0, len(pairs) - 1)
+    automatic = int(np.searchsorted(confidence, EQUAL_COSTS))
     curve = []
-    for row in rows:
-        entry: dict[str, float | None] = {"cut": float(confidence[row]) if row else 0.0}
+    for row in np.unique([*rows, *([automatic] if automatic < len(pairs) else [])]):
+        cut = EQUAL_COSTS if row == automatic else float(confidence[row])
+        entry: dict[str, float | None] = {"cut": cut if row else 0.0}
         entry["kept_share"] = float(kept[row] / total)
         for name, (part, whole) in shares.items():
             entry |= _share(name, part[:, row], np.broadcast_to(whole, part.shape)[:, row])

@@ -5,7 +5,7 @@ It knows no method by name; what is learned from which pairs is asked of the Met
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -198,7 +198,7 @@ class Engine:
         self._refuse_collapse(phase)
 
     def _take_advice(self, phase: Phase, adviser: Adviser) -> None:
-        self._report(phase, 0.0)
+        self._report(replace(phase, name="weighing all evidence"), 0.0)
         self._survey(phase, self.config.seed + _ADVICE_SEED + self._done, self.config.score_draws)
         self._is_readable = True
         matching = adviser(self, self._heed)

@@ -209,6 +209,9 @@ class TestCurve:
             for name, real in case.real(row["cut"]).items():
                 assert row[name] == pytest.approx(real, abs=0.03), (name, cut)
 
+    def test_automatic_cut_has_a_row_of_its_own(self, case: Case) -> None:
+        assert case.calibration.threshold in [row["cut"] for row in case.calibration.curve]
+
     def test_kept_share_is_that_of_the_cut(self, case: Case) -> None:
         for row in case.calibration.curve:
             kept = case.calibration.confidence(case.scores) >= (row["cut"] or 0.0)
