@@ -61,16 +61,17 @@ def fit(
     anchors: npt.NDArray[np.int8] | None = None,
     *,
     is_signed: bool = False,
+    leader: int | None = None,
     prior: tuple[float | Floats, float | Floats] | None = None,
 ) -> Fusion:
     """Evidence (N, F), standardised and high where a pair matches; `weight` counts some rows less than others.
 
     Pairs that people judged (`anchors`: 1 match, -1 mismatch) say what they are besides: the likelihood of that is
     P(mismatch | x) itself, however they were chosen by their evidence. Without `is_signed` no evidence may speak
-    against itself: with a few hundred probes that is what keeps chance out. `prior` is the mean and spread of a
-    normal prior of the weights.
+    against itself: with a few hundred probes that is what keeps chance out. `leader` is evidence that counts as much as
+    all other before the fit. `prior` is the mean and spread of a normal prior of the weights.
     """
-    mean, spread = prior or (SIGNED_PRIOR if is_signed else expected(evidence, is_probe, weight))
+    mean, spread = prior or (SIGNED_PRIOR if is_signed else expected(evidence, is_probe, weight, leader))
     said = np.zeros(len(evidence)) if anchors is None else anchors.astype(float)
     probes, others = float(weight[is_probe].sum()), float(weight[~is_probe].sum())
     scale, width = np.log(probes / others), evidence.shape[1]
@@ -94,7 +95,7 @@ def fit(
     return Fusion(found.x[:width], float(found.x[width]), float(np.exp(found.x[-1])), -found.fun * probes)
 
 
-def expected(evidence: Floats, is_probe: Bools, weight: Floats) -> tuple[Floats, Floats]:
+def expected(evidence: Floats, is_probe: Bools, weight: Floats, leader: int | None = None) -> tuple[Floats, Floats]:
     """Mean and spread of each weight before the fit: by how well each kind of evidence tells probes from other pairs
     when asked alone, and shared among those that say the same. Copies of one opinion would else outvote a better one,
     and chance would count as much as knowledge."""
@@ -107,7 +108,11 @@ def expected(evidence: Floats, is_probe: Bools, weight: Floats) -> tuple[Floats,
     least, most = _BELIEVED
     belief = float(np.clip((lead.max() / error - least) / (most - least), 0, 1))
     share = belief * worth / max(worth.mean(), 1e-12) + 1 - belief
-    return MEAN * share, SPREAD * (belief * np.maximum(sureness, _LEAST_SPREAD) + 1 - belief)
+    mean, spread = MEAN * share, SPREAD * (belief * np.maximum(sureness, _LEAST_SPREAD) + 1 - belief)
+    if leader is not None:
+        mean[leader] = mean.sum() - mean[leader]
+        spread[leader] *= len(mean) ** 0.5
+    return mean, spread
 
 
 def _lead(values: Floats, is_probe: Bools, weight: Floats) -> float:
@@ -120,8 +125,9 @@ def _lead(values: Floats, is_probe: Bools, weight: Floats) -> float:
 
 
 def cross_fitted(
-    evidence: Floats, is_probe: Bools, weight: Floats, anchors: npt.NDArray[np.int8], seed: int, *, is_signed: bool
-) -> tuple[Floats, list[Fusion]]:
+    evidence: Floats, is_probe: Bools, weight: Floats, anchors: npt.NDArray[np.int8], seed: int, *,
+    is_signed: bool, leader: int | None = None,
+) -> tuple[Floats, list[Fusion]]:  # fmt: skip
     """Every pair's score by a fit that did not see it, probes and others alike, on one scale; and the fits."""
     rng = np.random.default_rng(seed)
     fold = np.empty(len(evidence), dtype=np.int64)
@@ -130,7 +136,8 @@ def cross_fitted(
     scores, fits = np.empty(len(evidence)), []
     for number in range(FOLDS):
         rows = sampled(np.flatnonzero(fold != number), is_probe, rng)
-        fits.append(fit(evidence[rows], is_probe[rows], weight[rows], anchors[rows], is_signed=is_signed))
+        known = evidence[rows], is_probe[rows], weight[rows], anchors[rows]
+        fits.append(fit(*known, is_signed=is_signed, leader=leader))
         every = fits[-1].score(evidence)
         # On one scale: how sure a fit is differs more from fold to fold than how it orders the pairs.
         every = (every - every[~is_probe].mean()) / max(float(every[~is_probe].std()), 1e-9)

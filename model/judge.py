@@ -67,7 +67,8 @@ class Judge:
         anchors = np.zeros(len(table), np.int8)
         if own.anchors is not None:
             anchors[:count] = own.anchors
-        score, fits = cross_fitted(table, is_probe, counted, anchors, seed, is_signed=counts[NEAR] > 0)
+        leader = witnesses.names.index("joint") if pairs.is_joint else None
+        score, fits = cross_fitted(table, is_probe, counted, anchors, seed, is_signed=counts[NEAR] > 0, leader=leader)
         calibration = calibrate(score[:count], score[count:], counted[count:], seed)
         weights, offsets = np.zeros((1 + len(trained), table.shape[1])), np.zeros(1 + len(trained))
         # On the scale of the scores that were calibrated: mean 0, spread 1 over the pairs.

@@ -126,7 +126,10 @@ def _weigh(engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[
     is_probe = np.arange(len(pairs)) >= count
     own = columns(base, engine.dynamics())
     joint = joint_similarity(pairs) if pairs.is_joint else None
+    leader = None
     if joint is not None:
+        # Its encoder has seen far more pairs than a small collection has: many probes only may overrule it.
+        leader = len(own)
         own["encoder similarity"] = joint
     neighbours = Agreement(
         pairs, count, _sources(count, probes), engine.vectors(), lambda part: on_progress(0.7 * part)
@@ -144,10 +147,11 @@ def _weigh(engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[
     counted = np.where(is_probe, np.take(weights, np.maximum(kinds, 0)), 1.0)
     is_signed = weights[NEAR] > 0
     rows = sampled(np.arange(len(pairs)), is_probe, np.random.default_rng(seed + SAMPLE_SEED))
-    first = fit(table[rows], is_probe[rows], counted[rows], anchors[rows], is_signed=is_signed)
+    known = table[rows], is_probe[rows], counted[rows], anchors[rows]
+    first = fit(*known, is_signed=is_signed, leader=leader)
     table, said = evidence(_probability(first.score(table)))
     on_progress(0.8)
-    score, fits = cross_fitted(table, is_probe, counted, anchors, seed, is_signed=is_signed)
+    score, fits = cross_fitted(table, is_probe, counted, anchors, seed, is_signed=is_signed, leader=leader)
     on_progress(0.9)
     names = [*own, *neighbours.names]
     return _Weighed(score, counted, fits, weights, names, base, said.mean(axis=1), joint, anchors)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.protocol.judged import judged
 from model.config import RunConfig, parse_run_config
 from model.engine import Engine
 from model.joint import joint_similarity
@@ -68,3 +69,9 @@ class TestJoint:
         engine = Engine(pairs, parse_run_config({"seed": 1}))
         engine.fit()
         assert auroc(engine.scores().similarity, is_wrong) > auroc(joint_similarity(pairs), is_wrong) - 0.02
+
+    @pytest.mark.parametrize("mismatched", [0.1, 0.8])
+    def test_nor_is_a_whole_run_of_it(self, mismatched: float) -> None:
+        pairs, is_wrong = joint_pairs(500, mismatched)
+        found = judged(pairs, parse_run_config({"seed": 1})).verdict.scores
+        assert auroc(found.clean_confidence, is_wrong) > auroc(joint_similarity(pairs), is_wrong) - 0.006
