@@ -201,8 +201,10 @@ class Engine:
         self._report(replace(phase, name="weighing all evidence"), 0.0)
         self._survey(phase, self.config.seed + _ADVICE_SEED + self._done, self.config.score_draws)
         self._is_readable = True
-        matching = adviser(self, self._heed)
-        self._is_readable = False
+        try:
+            matching = adviser(self, self._heed)
+        finally:
+            self._is_readable = False
         if matching is not None:
             self._method.advised(torch.from_numpy(matching).float())
             # Evidence of what was learned from now on; what was before is in the advice.

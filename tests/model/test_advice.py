@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from model.config import CRCLConfig, RunConfig
-from model.engine import Adviser, Engine, Pairs, Scores, Stopped
+from model.engine import Adviser, Engine, Pairs, Scores, Stopped, TrainingError
 from model.metrics import auroc
 from model.probes import make_probes, with_probes
 from model.trust import advise, adviser, judge
@@ -69,10 +69,14 @@ class TestWhenItIsAsked:
         assert_same(fitted(pairs, CONFIG, None), fitted(pairs, with_every(0), None))
 
     def test_engine_answers_nobody_else_before_it_is_finished(self, pairs: Pairs) -> None:
-        engine = Engine(pairs, CONFIG, adviser=Sage(None), should_stop=Clock(12))
+        def stop(engine: Engine, heed: Any) -> None:
+            engine.scores()
+            raise Stopped
+
+        engine = Engine(pairs, CONFIG, adviser=stop)
         with pytest.raises(Stopped):
             engine.fit()
-        with pytest.raises(Exception, match="not finished"):
+        with pytest.raises(TrainingError, match="not finished"):
             engine.scores()
 
     def test_other_methods_are_never_advised(self, pairs: Pairs) -> None:
