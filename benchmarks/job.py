@@ -142,7 +142,8 @@ def flops(config: RunConfig, count: int) -> float:
     size = min(config.batch_size, count)
     nothing = np.zeros((count, 1), np.float32)
     ids = np.arange(count)
-    phases = list(METHODS[config.method](config, Pairs(nothing, nothing, ids, ids)).phases())
+    every = METHODS[config.method](config, Pairs(nothing, nothing, ids, ids)).phases()
+    phases = [phase for phase in every if not phase.is_extra]  # here matches prevail
     learned = sum(phase.epochs for phase in phases) * (count // size * size)
     closing = 1 + sum(phase.takes_advice for phase in phases)
     surveys = sum(phase.epochs for phase in phases if phase.is_surveyed) + closing * config.score_draws

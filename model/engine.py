@@ -105,7 +105,9 @@ class Engine:
         with torch.random.fork_rng(devices=cuda):
             self._start()
             while self._done < len(self._plan):
-                self._epoch(*self._plan[self._done])
+                phase, epoch = self._plan[self._done]
+                if not phase.is_extra or self._method.needs(phase):
+                    self._epoch(phase, epoch)
                 self._done += 1
                 if self._done == len(self._plan):
                     self._close()

@@ -38,6 +38,7 @@ class Phase:
     is_surveyed: bool = True  # judge the collection before every epoch
     is_scheduled: bool = True  # the learning rate follows the schedule; a warm-up keeps the full rate
     takes_advice: bool = False  # start with what all evidence so far says of every pair, where someone weighs it
+    is_extra: bool = False  # the method may find it unneeded when it comes to it
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,10 @@ class Method(ABC):
     def advised(self, matching: Tensor) -> None:
         """P(match) of every pair by all evidence so far, at the start of a phase that takes advice."""
         raise NotImplementedError(f"{type(self).__name__} has no phase that takes advice")
+
+    def needs(self, phase: Phase) -> bool:
+        """Whether to go through an extra phase; asked before each of its epochs."""
+        return True
 
     def parameters(self, network: int) -> list[nn.Parameter]:
         """What the method itself learns with the network (MRL's centres); attributes, so they are checkpointed."""

@@ -5,6 +5,7 @@ refined by the predictions of the other network, so that neither confirms what i
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -15,6 +16,9 @@ from model.options.crcl import CRCLConfig
 from model.pairs import Pairs
 from model.training import Batch, Look, Method, Phase, Scores, Step, grown
 
+# Above this noise rate extra pieces are needed: there are more mismatches than matches.
+_VERY_NOISY = 0.5
+
 
 class CRCL(Method):
     def __init__(self, config: RunConfig, pairs: Pairs) -> None:
@@ -24,6 +28,7 @@ class CRCL(Method):
         self.labels = torch.ones(self.networks, self.count)  # y of Eq. 11, one row per network that learns with it
         self.similarities = torch.zeros(self.networks, self.count)
         self.updates = torch.tensor(0)
+        self.noise_rate = torch.tensor(0.0)  # as the last advice has it
 
     def phases(self) -> Iterable[Phase]:
         *early, last = self.options.piece_epochs
@@ -31,11 +36,18 @@ class CRCL(Method):
         frozen, every = self.options.freeze_epochs, self.options.advice_every
         for number, epochs in enumerate(pieces):
             name, is_advised = f"piece {number + 1}", number > 0 and every > 0 and number % every == 0
+            whole = Phase(
+                name,
+                epochs,
+                fresh_networks=True,
+                takes_advice=is_advised,
+                is_extra=0 < self.options.enough_pieces <= number,
+            )
             if frozen:
-                yield Phase(
-                    f"{name}, labels frozen", frozen, fresh_networks=True, is_surveyed=False, takes_advice=is_advised
-                )
-            yield Phase(name, epochs, fresh_networks=not frozen, takes_advice=is_advised and not frozen)
+                yield replace(whole, name=f"{name}, labels frozen", epochs=frozen, is_surveyed=False)
+                yield replace(whole, fresh_networks=False, takes_advice=False)
+            else:
+                yield whole
 
     def survey(self, phase: Phase, look: Look) -> None:
         for k in range(self.networks):
@@ -51,6 +63,10 @@ class CRCL(Method):
     def advised(self, matching: Tensor) -> None:
         """Our extension of Eq. 11: labels of a new piece that know more than the networks' own predictions."""
         self.labels[:] = self.settled(matching)
+        self.noise_rate = 1 - matching.mean()
+
+    def needs(self, phase: Phase) -> bool:
+        return bool(self.noise_rate > _VERY_NOISY)
 
     def loss(self, step: Step) -> Tensor:
         batch = step.batches["all"]

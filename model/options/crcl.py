@@ -27,6 +27,10 @@ class CRCLConfig(MethodConfig):
         "without probes nobody can say.",
         (0, 1000),
     )
+    # not in the paper
+    enough_pieces: int = option(
+        0, "Pieces that are enough unless advice finds more mismatches than matches; 0 is all of them.", (0, 1000)
+    )
     # tau of Eq. 3
     temperature: float = option(0.05, "Temperature of the matching probabilities.", (0.001, 10.0))
     # lambda of Eq. 8; the value is the one of the released code, the paper gives none

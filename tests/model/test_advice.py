@@ -88,6 +88,21 @@ class TestWhenItIsAsked:
                 engine._method.advised(torch.ones(COUNT))
 
 
+class TestExtraPieces:
+    @pytest.mark.parametrize(("matching", "times"), [(0.2, 2), (0.8, 1)])
+    def test_only_where_mismatches_prevail(self, pairs: Pairs, matching: float, times: int) -> None:
+        sage, seen = Sage(np.full(COUNT, matching)), []
+        config = with_every(1, enough_pieces=2)
+        engine = Engine(pairs, config, adviser=sage, on_progress=lambda progress: seen.append(progress.phase))
+        engine.fit()
+        assert len(sage.heard) == times
+        assert any("piece 3" in phase for phase in seen[:-1]) == (times == 2)
+
+    def test_none_without_advice(self, pairs: Pairs) -> None:
+        two = config_of("crcl", {"piece_epochs": (1, 1), "freeze_epochs": 1}, score_draws=2)
+        assert_same(fitted(pairs, with_every(1, enough_pieces=2), None), fitted(pairs, two, None))
+
+
 class TestWhatBecomesOfIt:
     def test_labels_follow_it(self, pairs: Pairs) -> None:
         answer = np.where(np.arange(COUNT) < COUNT // 2, 0.0, 1.0)

@@ -33,17 +33,23 @@ class TestResolve:
         assert resolve(config, 1000, is_joint=True) == (config, [])
 
     @pytest.mark.parametrize(
-        ("count", "factor", "pieces", "every"),
-        [(500, 1.0, 6, 2), (6_000, 1.0, 6, 2), (15_000, 0.715, 4, 2), (30_000, 0.5, 2, 1), (3_000_000, 0.5, 2, 1)],
+        ("count", "factor", "pieces", "every", "enough"),
+        [
+            (500, 1.0, 6, 2, 0),
+            (6_000, 1.0, 6, 2, 0),
+            (15_000, 0.715, 4, 2, 0),
+            (30_000, 0.5, 3, 1, 2),
+            (3_000_000, 0.5, 3, 1, 2),
+        ],
     )
     def test_small_collections_get_more_dropout_and_rounds(
-        self, count: int, factor: float, pieces: int, every: int
+        self, count: int, factor: float, pieces: int, every: int, enough: int
     ) -> None:
         found, why = resolve(RunConfig(), count, is_joint=False)
         assert isinstance(found.method_options, CRCLConfig)
         assert found.method_options.dropout_factor == pytest.approx(factor)
         assert len(found.method_options.piece_epochs) == pieces
-        assert found.method_options.advice_every == every
+        assert (found.method_options.advice_every, found.method_options.enough_pieces) == (every, enough)
         assert len(why) == 4
 
     def test_without_probes_it_promises_no_advice(self) -> None:
