@@ -28,7 +28,6 @@ def use_cores(count: int) -> None:
     """Search with so many threads."""
     global _threads
     _threads = count
-    faiss.omp_set_num_threads(count)
 
 
 def unit(vectors: npt.NDArray[np.floating]) -> Vectors:
@@ -98,14 +97,17 @@ class Lists:
         self._index: Any = faiss.IndexIVFScalarQuantizer(
             self._coarse, width, _LISTS * int(count**0.5), faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
         )
-        self._index.train(np.ascontiguousarray(vectors[:: max(1, count // _TRAINING_VECTORS)]))
+        with all_threads():
+            self._index.train(np.ascontiguousarray(vectors[:: max(1, count // _TRAINING_VECTORS)]))
         self._index.nprobe = _PROBED
 
     def add(self, vectors: Vectors) -> None:
-        self._index.add(vectors)
+        with all_threads():
+            self._index.add(vectors)
 
     def nearest(self, queries: Vectors, count: int) -> tuple[Ints, Vectors]:
-        cosines, places = self._index.search(queries, count)
+        with all_threads():
+            cosines, places = self._index.search(queries, count)
         # Lists may hold fewer than asked for: then the nearest again, at a distance where it counts nothing.
         missing = places < 0
         places[missing] = np.broadcast_to(np.maximum(places[:, :1], 0), places.shape)[missing]
@@ -122,7 +124,8 @@ def cosines_at(vectors: Vectors, places: Ints, queries: Vectors) -> Vectors:
 
 @contextmanager
 def all_threads() -> Iterator[None]:
-    """Torch on as many cores as searches take."""
+    """Torch on as many cores as searches take, and faiss with it, which shares its OpenMP. Afterwards the number is
+    what it was, because products differ in their last digit with it."""
     before = torch.get_num_threads()
     torch.set_num_threads(_threads)
     try:

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 
-from model.neighbours import Index, Units, Vectors, unit
+from model.neighbours import Index, Units, Vectors, unit, use_cores
 
 
 def clustered(count: int, seed: int = 0) -> Vectors:
@@ -85,3 +86,17 @@ class TestIndex:
         places, cosines = Index(zeros, exact_count=100).nearest(zeros[:4], 3)
         assert ((places >= 0) & (places < 2000)).all()
         assert np.isfinite(cosines).all()
+
+
+@pytest.mark.parametrize("exact_count", [50, 1000])
+def test_searches_on_many_cores_leave_the_threads_of_torch_alone(exact_count: int) -> None:
+    vectors = unit(np.random.default_rng(0).normal(size=(400, 8)))
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        use_cores(2)
+        Index(vectors, exact_count).nearest(vectors[:5], 3)
+        assert torch.get_num_threads() == 1
+    finally:
+        use_cores(1)
+        torch.set_num_threads(before)
