@@ -15,6 +15,7 @@ import numpy.typing as npt
 from model.inputs import FeatureReader
 from model.neighbours import Index, cosines_at, unit
 from model.pairs import Pairs
+from model.positions import BLOCK, blocks, spread
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -25,7 +26,6 @@ NEIGHBOURS, _DECAY = 40, 0.1
 MOST_REFERENCES = 200_000
 # Components that a space is compared in: a tenth of what 1,280 features would cost.
 _COMPONENTS = 128
-_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Space:
     @classmethod
     def fit(cls, name: str, is_image: bool, source: Any, references: Ints) -> "Space":
         reader = FeatureReader.fit(source, is_pooled=True, components=_COMPONENTS)
-        vectors = np.concatenate([_read(reader, source, rows) for rows in _blocks(references)])
+        vectors = np.concatenate([_read(reader, source, rows) for rows in blocks(references)])
         return cls(name, is_image, source, reader, Index(vectors), vectors)
 
     def vectors(self, rows: Ints) -> Floats:
@@ -62,8 +62,7 @@ class Agreement:
     ) -> None:
         self._size, self._count = len(pairs), count
         self._ids = {True: pairs.image_ids, False: pairs.caption_ids}
-        rows = np.arange(count)
-        self.references = rows if count <= MOST_REFERENCES else np.linspace(0, count - 1, MOST_REFERENCES).astype(int)
+        self.references = spread(count, MOST_REFERENCES)
         given = [("encoder", pairs.images, pairs.captions)] + ([("learned", *learned)] if learned else [])
         self._spaces = [
             Space.fit(name, side == 0, sources[side], self.references) for name, *sources in given for side in (0, 1)
@@ -75,9 +74,9 @@ class Agreement:
         with tempfile.TemporaryFile() as file:
             self._found = np.memmap(file, dtype=np.dtype(layout), mode="w+", shape=shape)
         for number, space in enumerate(self._spaces):
-            for at, some in enumerate(_blocks(np.arange(self._size))):
+            for at, some in enumerate(blocks(np.arange(self._size))):
                 self._search(number, space, some, *own(some))
-                on_progress((number + min(1.0, (at + 1) * _BLOCK / self._size)) / len(self._spaces))
+                on_progress((number + min(1.0, (at + 1) * BLOCK / self._size)) / len(self._spaces))
 
     @property
     def names(self) -> list[str]:
@@ -87,7 +86,7 @@ class Agreement:
         """(N, ways) agreement of each pair with its neighbours, each counted by its `trust`, one per reference."""
         out = np.empty((self._size, len(self.names)), np.float32)
         numbers = {id(space): number for number, space in enumerate(self._spaces)}
-        for some in _blocks(np.arange(self._size)):
+        for some in blocks(np.arange(self._size)):
             own = {id(space): self._vectors(space, some) for space in self._spaces}
             for column, (near, other) in enumerate(self._combinations()):
                 found = self._found[numbers[id(near)], some]
@@ -123,11 +122,6 @@ class Agreement:
 
 def _read(reader: FeatureReader, source: Any, rows: Ints) -> Floats:
     return unit(reader(source, rows)[0].numpy())
-
-
-def _blocks(rows: Ints) -> Iterator[Ints]:
-    for at in range(0, len(rows), _BLOCK):
-        yield rows[at : at + _BLOCK]
 
 
 def _side(space: Space) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, ndtri
 
 from model.fitting import minimise
 from model.fusion import RATES
@@ -32,6 +32,8 @@ _DRAWS = 200
 # quite a log odds. On simulated collections these cover the noise rate in 94 to 95 of 100.
 _PERCENTILES = (1.0, 99.0)
 _CURVE_ROWS = 101
+# What is told of the noise rate is not more exact than this share of it: scores are never quite log odds.
+_LEAST_ERROR = 0.01
 # Log odds beyond this grow by their logarithm only. A float32 has no number between 1 - 6e-8 and 1: far from the
 # mismatches all pairs would be equal, the near misses among them too.
 _SURE = 7.0
@@ -62,8 +64,12 @@ class Calibration:
         return asdict(self)
 
 
-def calibrate(scores: Floats, probes: Floats, weight: Floats, seed: int, draws: int | None = None) -> Calibration:
-    """`scores` of the collection's pairs and of probes, high where a pair matches; `weight` counts the probes."""
+def calibrate(
+    scores: Floats, probes: Floats, weight: Floats, seed: int, draws: int | None = None, told: Interval | None = None
+) -> Calibration:
+    """`scores` of the collection's pairs and of probes, high where a pair matches; `weight` counts the probes.
+
+    `told` is what is known of the noise rate from elsewhere."""
     edges = np.unique(np.quantile(np.concatenate([scores, probes]), np.linspace(0, 1, _BINS + 1)))
     bins = len(edges) - 1
     if bins < 1:  # all scores are equal
@@ -71,11 +77,15 @@ def calibrate(scores: Floats, probes: Floats, weight: Floats, seed: int, draws: 
     centres = np.array((edges[:-1] + edges[1:]) / 2)
     pairs = np.bincount(_places(scores, edges), minlength=bins).astype(float)
     known = np.bincount(_places(probes, edges), weights=weight, minlength=bins).astype(float)
-    shown = _Histogram(centres, pairs, known)
+    expected = None if told is None else _LogNormal.of(told)
+    shown = _Histogram(centres, pairs, known, expected)
     best = shown.fit([np.log([start, 0.3, 0.3]) for start in _STARTS])
     slope, offset = shown.line(best)
     rng = np.random.default_rng(seed)
-    again = (_Histogram(centres, *_resampled(pairs, known, rng)) for _ in range(draws or _DRAWS))
+    again = (
+        _Histogram(centres, *_resampled(pairs, known, rng), expected and expected.resampled(rng))
+        for _ in range(draws or _DRAWS)
+    )
     drawn = [one.line(one.fit([best])) for one in again]
     lines = np.array([(slope, offset), *drawn])  # (1 + draws, 2)
     matching = probability(lines[:, :1] * centres + lines[:, 1:])  # (1 + draws, bins)
@@ -97,11 +107,29 @@ def _places(values: Floats, edges: Floats) -> Ints:
     return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
 
 
+@dataclass(frozen=True)
+class _LogNormal:
+    """What is known of the noise rate before any score is looked at."""
+
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, told: Interval) -> "_LogNormal":
+        width = np.log(told.high / max(told.low, RATES[0])) / (
+            ndtri(_PERCENTILES[1] / 100) - ndtri(_PERCENTILES[0] / 100)
+        )
+        return cls(float(np.log(told.estimate)), max(float(width), _LEAST_ERROR))
+
+    def resampled(self, rng: np.random.Generator) -> "_LogNormal":
+        return replace(self, mean=float(rng.normal(self.mean, self.error)))
+
+
 class _Histogram:
     """Counts of pairs and of probes by score."""
 
-    def __init__(self, centres: Floats, pairs: Floats, known: Floats) -> None:
-        self.centres, self.pairs, self.known = centres, pairs, known
+    def __init__(self, centres: Floats, pairs: Floats, known: Floats, expected: _LogNormal | None = None) -> None:
+        self.centres, self.pairs, self.known, self.expected = centres, pairs, known, expected
         share = np.cumsum(known) / known.sum()
         self.lowest = float(centres[np.searchsorted(share, _LOWEST_SHARE)])
         mean = (pairs @ centres) / pairs.sum()
@@ -127,6 +155,11 @@ class _Histogram:
         likelihood = self.known @ log_expit(odds) + self.pairs @ log_expit(-odds)
         by_odds = self.known * expit(-odds) - self.pairs * expit(odds)
         by_score = -by_odds * expit(score)
+        if self.expected is not None:
+            mismatched = self.pairs * expit(-score)
+            away = (np.log(mismatched.sum() / self.pairs.sum()) - self.expected.mean) / self.expected.error
+            likelihood -= 0.5 * away**2
+            by_score += away / self.expected.error * mismatched * expit(score) / mismatched.sum()
         by_slope = by_score @ (self.centres - self.lowest) * slope
         by_rate = by_odds.sum() + by_score.sum() / (1 - np.exp(values[2]))
         gradient = np.array([-by_slope, by_score.sum() * np.exp(values[1]), by_rate])

@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from model.errors import TrainingError
 from model.pairs import Pairs, gather
+from model.positions import spread
 
 Labels = npt.NDArray[np.int64]
 
@@ -41,7 +42,7 @@ def cluster_captions(pairs: Pairs, clusters: int, seed: int) -> Labels:
     count = len(pairs)
     if not 2 <= clusters <= count // 2:
         raise TrainingError(f"method_options.clusters must be between 2 and {count // 2:,} for {count:,} pairs")
-    rows = np.unique(np.linspace(0, count - 1, min(count, max(_FIT_ROWS, 4 * clusters))).astype(np.int64))
+    rows = spread(count, max(_FIT_ROWS, 4 * clusters))
     sample = gather(pairs.captions, rows).numpy()
     # scikit-learn warns where there are fewer different captions than clusters; fewer clusters then do.
     clusters = min(clusters, len(np.unique(sample, axis=0)))

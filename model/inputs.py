@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from model.backbones.base import Items
 from model.errors import TrainingError
 from model.pairs import gather
+from model.positions import spread
 from model.words import PAD, Vocabulary
 
 # What is read up to this size is kept in memory for the whole training.
@@ -44,20 +45,20 @@ class FeatureReader:
     def fit(cls, features: Any, is_pooled: bool, components: int) -> "FeatureReader":
         """From (a fixed sample of) the collection; no gradient, no labels."""
         count = len(features)
-        rows = np.unique(np.linspace(0, count - 1, min(count, _FIT_ROWS)).astype(np.int64))
+        rows = spread(count, _FIT_ROWS)
         sample = _shaped(gather(features, rows), is_pooled).double().flatten(end_dim=-2)
         mean = sample.mean(dim=0)
         if not is_pooled:
-            spread = (sample - mean).square().mean().sqrt()
-            return cls(mean.float(), (1 / spread.clamp(min=1e-6)).float(), is_pooled)
+            deviation = (sample - mean).square().mean().sqrt()
+            return cls(mean.float(), (1 / deviation.clamp(min=1e-6)).float(), is_pooled)
         values, vectors = torch.linalg.eigh(torch.cov(sample.T))  # ascending
         kept = min(components, len(values), max(1, len(rows) - 1))
         basis = vectors.flip(1)[:, :kept]
         # eigh leaves the sign open; this makes it a function of the data alone.
         largest = basis.abs().argmax(dim=0)
         basis = basis * basis[largest, torch.arange(kept)].sign()
-        spread = values.flip(0)[:kept].clamp(min=0).mean().sqrt()
-        return cls(mean.float(), (basis / spread.clamp(min=1e-6)).float(), is_pooled)
+        deviation = values.flip(0)[:kept].clamp(min=0).mean().sqrt()
+        return cls(mean.float(), (basis / deviation.clamp(min=1e-6)).float(), is_pooled)
 
     @classmethod
     def fit_scale(cls, features: Any) -> "FeatureReader":

@@ -20,9 +20,10 @@ from model.errors import TrainingError
 from model.fusion import cross_fitted
 from model.kinds import kind_weights
 from model.pairs import Pairs, Placed, PlacedTexts
+from model.positions import spread
 from model.probes import LEAST_PROBES, NEAR, make_probes, with_probes
 from model.trained import Trained
-from model.witnesses import Arrays, Witnesses, spread
+from model.witnesses import Arrays, Witnesses
 
 Floats = npt.NDArray[np.float64]
 

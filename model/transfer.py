@@ -17,10 +17,11 @@ from model.calibration import Calibration, Interval, calibrate
 from model.judge import FRESH_SEED, Judge, followed
 from model.kinds import kind_weights
 from model.pairs import Pairs
+from model.positions import spread
 from model.probes import LEAST_PROBES, Probes, make_probes, with_probes
 from model.training import Scores
 from model.trust import ProbeScores, Verdict, sample_weights
-from model.witnesses import Look, spread
+from model.witnesses import Look
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from scipy.special import logit
 
 from model.agreement import Agreement
-from model.calibration import Calibration, calibrate
+from model.calibration import Calibration, Interval, calibrate
+from model.correlation import NAME as CORRELATION
+from model.correlation import Correlation, Odds
 from model.dynamics import Dynamics
 from model.engine import Adviser, Engine
 from model.fusion import SAMPLE_SEED, Fusion, cross_fitted, fit, sampled, standardised
@@ -75,7 +77,9 @@ def judge(
     """`engine` was trained on `pairs`, which are a collection with these probes behind it."""
     weighed = _weigh(engine, pairs, probes, on_progress)
     count, base, score = len(pairs) - len(probes), weighed.base, weighed.score
-    calibration = calibrate(score[:count], score[count:], weighed.counted[count:], engine.config.seed)
+    calibration = calibrate(
+        score[:count], score[count:], weighed.counted[count:], engine.config.seed, told=weighed.noise_rate
+    )
     if not calibration.has_evidence:
         # Where no mismatch is like the probes they teach no order; the method's own is the better one then.
         score[:count] = _in_order_of(base.clean_confidence[:count], score[:count])
@@ -94,7 +98,9 @@ def advise(
     """P(match) of every pair and probe, for a training that goes on; None where no mismatch is evident."""
     weighed = _weigh(engine, pairs, probes, on_progress)
     count, score = len(pairs) - len(probes), weighed.score
-    calibration = calibrate(score[:count], score[count:], weighed.counted[count:], engine.config.seed, _ADVICE_DRAWS)
+    calibration = calibrate(
+        score[:count], score[count:], weighed.counted[count:], engine.config.seed, _ADVICE_DRAWS, weighed.noise_rate
+    )
     return calibration.confidence(score) if calibration.has_evidence else None
 
 
@@ -118,6 +124,7 @@ class _Weighed:
     agreement: npt.NDArray[np.float32]
     joint: Floats | None
     anchors: npt.NDArray[np.int8]
+    noise_rate: Interval | None  # as far as it is known before the score is looked at
 
 
 def _weigh(engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[float], None]) -> _Weighed:
@@ -126,35 +133,46 @@ def _weigh(engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[
     is_probe = np.arange(len(pairs)) >= count
     own = columns(base, engine.dynamics())
     joint = joint_similarity(pairs) if pairs.is_joint else None
-    leader = None
+    leader = len(own)
     if joint is not None:
-        # Its encoder has seen far more pairs than a small collection has: many probes only may overrule it.
-        leader = len(own)
         own["encoder similarity"] = joint
-    neighbours = Agreement(
-        pairs, count, _sources(count, probes), engine.vectors(), lambda part: on_progress(0.7 * part)
-    )
+    sources = _sources(count, probes)
+    asks_not = lambda rows: (sources[0][rows], sources[1][rows])  # noqa: E731
+    neighbours = Agreement(pairs, count, asks_not, engine.vectors(), lambda part: on_progress(0.7 * part))
+    correlation = Correlation(pairs, count, sources)
     kinds = np.concatenate([np.full(count, -1, np.int8), probes.kinds])
     anchors = np.zeros(len(pairs), np.int8) if pairs.anchors is None else pairs.anchors
 
-    def evidence(trust: npt.NDArray[np.float32]) -> tuple[Floats, npt.NDArray[np.float32]]:
+    def evidence(trust: npt.NDArray[np.float32]) -> tuple[Floats, npt.NDArray[np.float32], Odds]:
         said = neighbours.asked(trust[neighbours.references])
-        return standardised(np.column_stack([*own.values(), said]).astype(np.float64), is_probe), said
+        odds = correlation.asked(trust[correlation.references])
+        table = np.column_stack([*own.values(), odds.pairs, said]).astype(np.float64)
+        return standardised(table, is_probe), said, odds
 
     # First whom to trust among the neighbours, then the neighbours' word.
-    table, _ = evidence(base.clean_confidence)
+    table, _, _ = evidence(base.clean_confidence)
     weights = kind_weights(table, kinds, seed)
     counted = np.where(is_probe, np.take(weights, np.maximum(kinds, 0)), 1.0)
     is_signed = weights[NEAR] > 0
     rows = sampled(np.arange(len(pairs)), is_probe, np.random.default_rng(seed + SAMPLE_SEED))
     known = table[rows], is_probe[rows], counted[rows], anchors[rows]
     first = fit(*known, is_signed=is_signed, leader=leader)
-    table, said = evidence(_probability(first.score(table)))
+    table, said, odds = evidence(_probability(first.score(table)))
     on_progress(0.8)
     score, fits = cross_fitted(table, is_probe, counted, anchors, seed, is_signed=is_signed, leader=leader)
     on_progress(0.9)
-    names = [*own, *neighbours.names]
-    return _Weighed(score, counted, fits, weights, names, base, said.mean(axis=1), joint, anchors)
+    names = [*own, CORRELATION, *neighbours.names]
+    noise_rate = None if is_signed else _noise_rate(odds, count, seed)
+    return _Weighed(score, counted, fits, weights, names, base, said.mean(axis=1), joint, anchors, noise_rate)
+
+
+def _noise_rate(odds: Odds, count: int, seed: int) -> Interval | None:
+    """The share of random mismatches: as many known ones as there are pairs tell it better than the few probes can."""
+    if not len(odds.mismatches):
+        return None
+    pairs, mismatches = odds.pairs[:count].astype(np.float64), odds.mismatches.astype(np.float64)
+    found = calibrate(pairs, mismatches, np.ones(len(mismatches)), seed, _ADVICE_DRAWS)
+    return found.noise_rate if found.has_evidence else None
 
 
 def columns(scores: Scores, dynamics: Dynamics) -> dict[str, Floats]:
@@ -210,12 +228,11 @@ def _in_order_of(order: npt.NDArray[np.float32], values: Floats) -> Floats:
     return found
 
 
-def _sources(count: int, probes: Probes) -> Callable[[Ints], tuple[Ints, Ints]]:
-    """The pairs a probe was made of: asked for their word they would contradict it, as no neighbour of a real
-    mismatch would."""
-    images = np.concatenate([np.arange(count), probes.images])
-    captions = np.concatenate([np.arange(count), probes.captions])
-    return lambda rows: (images[rows], captions[rows])
+def _sources(count: int, probes: Probes) -> tuple[Ints, Ints]:
+    """The pairs whose image and whose caption every pair and probe has. Asked for its word on a probe such a pair
+    would contradict it, as no neighbour of a real mismatch would."""
+    rows = np.arange(count)
+    return np.concatenate([rows, probes.images]), np.concatenate([rows, probes.captions])
 
 
 def _log_odds(probability: npt.NDArray[np.floating]) -> Floats:

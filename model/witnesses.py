@@ -20,6 +20,7 @@ from model.dynamics import TEMPERATURE
 from model.inputs import FeatureReader
 from model.neighbours import Index, cosines_at, unit
 from model.pairs import Pairs
+from model.positions import blocks, spread
 from model.trained import Trained
 
 Floats = npt.NDArray[np.float32]
@@ -35,7 +36,6 @@ _SAME = 0.9999
 # As in model/agreement.py.
 _DECAY = 0.1
 _MOST_ODDS = 40.0  # what a cosine of 1 against none makes; more only where all negatives share content with the pair
-_BLOCK = 4096
 # Networks compare every image of so many with every caption of them.
 _COMPARED = 256
 
@@ -91,10 +91,10 @@ class Witnesses:
         return slice(2 * k, 2 * k + 2)
 
     def look(self, pairs: Pairs, rows: Ints) -> Look:
-        blocks = [self._block(pairs, rows[at : at + _BLOCK]) for at in range(0, len(rows), _BLOCK)]
+        looks = [self._block(pairs, some) for some in blocks(rows)]
         joined: dict[str, Any] = {
-            name: None if first is None else np.concatenate([getattr(block, name) for block in blocks])
-            for name, first in vars(blocks[0]).items()
+            name: None if first is None else np.concatenate([getattr(look, name) for look in looks])
+            for name, first in vars(looks[0]).items()
         }
         return Look(**joined)
 
@@ -196,11 +196,6 @@ class Witnesses:
 
 
 _SPACES = ("encoder", "learned")
-
-
-def spread(count: int, most: int) -> Ints:
-    """Positions of at most so many, evenly spread."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 
 def _sources(trained: Trained, pairs: Pairs) -> Iterator[tuple[str, tuple[Any, Any]]]:

@@ -24,6 +24,7 @@ from model.elements.learning import Sample, learn_captions, learn_concepts, lear
 from model.elements.scale import Scale
 from model.elements.votes import Reader, Votes, fold_of
 from model.pairs import Pairs
+from model.positions import blocks
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -75,7 +76,7 @@ class Explainer:
     def explain(self, rows: Ints, detected: Sequence[Sequence[Detected]] | None = None) -> list[Explanation]:
         """`detected` is what a detector (model/elements/detector.py) saw in the image of each row."""
         found: list[Explanation] = []
-        for some in _blocks(np.asarray(rows, np.int64)):
+        for some in blocks(np.asarray(rows, np.int64), BLOCK):
             things = None if detected is None else detected[len(found) : len(found) + len(some)]
             found += self._block(some, things or [()] * len(some))
         return found
@@ -136,8 +137,3 @@ def _image_element(
     name: str, probability: float, mention: float, source: Literal["concept", "detector"] = "concept"
 ) -> ImageElement:
     return ImageElement(name, float(probability), float(mention), bool(mention >= LEAST_DEPICTED), source)
-
-
-def _blocks(rows: Ints) -> Iterator[Ints]:
-    for at in range(0, len(rows), BLOCK):
-        yield rows[at : at + BLOCK]

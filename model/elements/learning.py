@@ -20,6 +20,7 @@ from model.elements.votes import Reader, Votes, fold_of, prior_of
 from model.errors import TrainingError
 from model.neighbours import unit
 from model.pairs import Pairs
+from model.positions import spread
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -54,7 +55,7 @@ class Sample:
     def take(cls, pairs: Pairs, trust: Floats, readers: tuple[Reader, Reader], read: Extractor) -> "Sample":
         if pairs.texts is None:
             raise TrainingError("the captions themselves are needed to explain pairs")
-        rows = _spread(len(trust), MOST_FITTED)
+        rows = spread(len(trust), MOST_FITTED)
         images, captions = (
             np.concatenate([reader(rows[at : at + _BLOCK]) for at in range(0, len(rows), _BLOCK)]) for reader in readers
         )
@@ -73,7 +74,7 @@ def learn_concepts(sample: Sample) -> Concepts:
     plain = Concepts.build(sample.told)
     said = mentions(plain, sample.parts(plain))[:, : plain.head_count]
     votes = Votes.fit(sample.sides[0], sample.folds[0], said, sample.trust)
-    some = _spread(len(sample.trust), _LOOKED_AT)
+    some = spread(len(sample.trust), _LOOKED_AT)
     scores = votes.scores(sample.sides[0][some], sample.folds[0][some])
     return plain.merged(synonyms.groups(scores, said, _word_vectors(said, sample.sides[1]))).with_phrases(sample.told)
 
@@ -85,7 +86,7 @@ def learn_images(
     vectors, folds = sample.sides[0], sample.folds[0]
     parts = sample.parts(concepts)
     said = mentions(concepts, parts)
-    some, heads = _spread(len(folds), _LOOKED_AT), concepts.head_count
+    some, heads = spread(len(folds), _LOOKED_AT), concepts.head_count
     prior = None if directions is None else prior_of(directions, vectors[some], said[some], sample.trust[some])
     votes = Votes.fit(vectors, folds, said, sample.trust, prior)
     true = true_claims(said, sample.trust).scored(votes, vectors, folds)
@@ -142,7 +143,3 @@ def _settings(concepts: Concepts, texts: Sequence[str], told: Sequence[Sequence[
                 every[head] += 1
                 placed[head] += _PLACE.search(text[max(0, element.start - 40) : element.start]) is not None
     return np.asarray(placed > _LEAST_PLACED * np.maximum(every, 1))
-
-
-def _spread(count: int, most: int) -> Ints:
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from model.neighbours import Vectors, unit
-from model.witnesses import spread
+from model.positions import spread
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]

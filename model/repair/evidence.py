@@ -9,7 +9,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from model.neighbours import unit
-from model.witnesses import spread
+from model.positions import spread
 
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]

@@ -15,9 +15,9 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 from model.neighbours import Index, unit
+from model.positions import spread
 from model.repair.candidates import Contents, Offered
 from model.repair.evidence import TRUSTED, line
-from model.witnesses import spread
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import model.calibration
-from model.calibration import Calibration, calibrate, probability
+from model.calibration import Calibration, Interval, calibrate, probability
 from model.metrics import expected_calibration_error
 
 COLLECTIONS, MOST_NOISE = 100, 0.9
@@ -172,6 +172,41 @@ class TestCalibrate:
         assert plain["noise_rate"].keys() == {"estimate", "low", "high"}
         assert plain["has_evidence"] is True
         assert plain["threshold"] == 0.5
+
+
+@pytest.fixture(scope="module")
+def told(cases: list[Case]) -> list[tuple[Case, Calibration]]:
+    """The noise rate known from elsewhere, with a standard error of 3 % of it, beside 200 probes."""
+    rng = np.random.default_rng(0)
+    found = []
+    for case in (one for one in cases if one.rate > 0.1):
+        estimate = case.rate * float(np.exp(rng.normal(0, 0.03)))
+        interval = Interval(estimate, estimate * np.exp(-2.33 * 0.03), estimate * np.exp(2.33 * 0.03))
+        weight = np.ones(len(case.probes))
+        found.append((case, calibrate(case.scores, case.probes, weight, seed=0, told=interval)))
+    return found
+
+
+class TestTold:
+    def test_estimates_come_nearer_the_truth(self, told: list[tuple[Case, Calibration]]) -> None:
+        before = [abs(case.calibration.noise_rate.estimate - case.rate) for case, _ in told]
+        after = [abs(calibration.noise_rate.estimate - case.rate) for case, calibration in told]
+        assert np.mean(after) < 0.75 * np.mean(before)
+
+    def test_intervals_become_narrower_and_still_hold_the_truth(self, told: list[tuple[Case, Calibration]]) -> None:
+        rates = [calibration.noise_rate for _, calibration in told]
+        widths = [rate.high - rate.low for rate in rates]
+        assert np.mean(widths) < np.mean(
+            [c.calibration.noise_rate.high - c.calibration.noise_rate.low for c, _ in told]
+        )
+        held = [rate.low <= case.rate <= rate.high for rate, (case, _) in zip(rates, told, strict=True)]
+        assert np.mean(held) >= 0.9
+
+    def test_a_sure_word_outweighs_the_probes(self, case: Case) -> None:
+        weight = np.ones(len(case.probes))
+        sure = calibrate(case.scores, case.probes, weight, seed=0, told=Interval(0.5, 0.4999, 0.5001))
+        assert case.calibration.noise_rate.estimate < 0.43
+        assert sure.noise_rate.estimate > 0.47
 
 
 class TestCurve:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model.elements.captions import Extractor, extractor
-from model.witnesses import spread
+from model.positions import spread
 from worker.stages.language import UNKNOWN, guess_language
 
 LOOKED_AT = 2_000  # captions, evenly spread
