@@ -14,10 +14,10 @@ from model.options.crcl import CRCLConfig
 _SMALL, _LARGE = 6_000, 30_000
 _LEAST_DROPOUT = 0.5
 # Pieces of CRCL, each with fresh networks that learn with the labels of those before; few pairs want more of them, and
-# can afford it. Before some the labels are set to what all evidence says. AUROC on seed 10: 1,000 pairs, 40 % mismatched,
-# .947 after three pieces and .951 after six; 6,000 pairs, 80 %, .9648 and .9642; 30,000 pairs, 80 %, without the evidence
-# of correlations .9757 after one piece, .9807 and .9815 after an advised second and third, .9788 after three without
-# advice (the last of 11 epochs).
+# can afford it. Before some the labels are set to what all evidence says. AUROC on seed 10: 1,000 pairs, 40 %
+# mismatched, .947 after three pieces and .951 after six; 6,000 pairs, 80 %, .9648 and .9642; 30,000 pairs, 80 %, before
+# there were correlations, .9757 after one piece, .9807 and .9815 after an advised second and third, .9788 after three
+# without advice (the last of 11 epochs).
 _MOST_PIECES, _LEAST_PIECES, _PIECE_EPOCHS = 6, 3, 4
 _FEW = 1_000
 # From the first number of pieces on, advice comes before every second one only; below it the second number of them is
