@@ -15,7 +15,7 @@ import numpy.typing as npt
 from model.inputs import FeatureReader
 from model.neighbours import Index, cosines_at, unit
 from model.pairs import Pairs
-from model.positions import BLOCK, blocks, spread
+from model.positions import blocks, spread
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -74,9 +74,9 @@ class Agreement:
         with tempfile.TemporaryFile() as file:
             self._found = np.memmap(file, dtype=np.dtype(layout), mode="w+", shape=shape)
         for number, space in enumerate(self._spaces):
-            for at, some in enumerate(blocks(np.arange(self._size))):
+            for some in blocks(np.arange(self._size)):
                 self._search(number, space, some, *own(some))
-                on_progress((number + min(1.0, (at + 1) * BLOCK / self._size)) / len(self._spaces))
+                on_progress((number + (int(some[-1]) + 1) / self._size) / len(self._spaces))
 
     @property
     def names(self) -> list[str]:

@@ -15,6 +15,7 @@ def spread(count: int, most: int) -> Ints:
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 
-def blocks(rows: Ints, size: int = BLOCK) -> Iterator[Ints]:
+def blocks(rows: Ints, size: int | None = None) -> Iterator[Ints]:
+    size = size or BLOCK
     for at in range(0, len(rows), size):
         yield rows[at : at + size]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import model.agreement
+import model.positions
 from model.agreement import Agreement, Ints
 from model.pairs import Pairs
 
@@ -154,7 +155,7 @@ class TestReferences:
     def test_blocks_make_no_difference(self, mismatched: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
         trust = np.linspace(0, 1, COUNT, dtype=np.float32)
         whole = Agreement(mismatched, COUNT, themselves).asked(trust)
-        monkeypatch.setattr(model.agreement, "_BLOCK", 7)
+        monkeypatch.setattr(model.positions, "BLOCK", 7)
         np.testing.assert_allclose(Agreement(mismatched, COUNT, themselves).asked(trust), whole, atol=1e-5)
 
     def test_progress_rises_to_one(self, mismatched: Pairs) -> None:
