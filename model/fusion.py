@@ -32,6 +32,11 @@ MEAN, SPREAD = 0.25, 0.3
 # evidence would be taken for the best (simulated: 200 probes, 80 % mismatched).
 _STANDARD_ERRORS, _LEAST_SPREAD = 2.0, 0.1
 _BELIEVED = (4.0, 8.0)
+# Before the fit the leader counts so many times what all other evidence does together, give or take so many times what
+# they may: with few probes it leads, with many the probes decide. Flickr8k, seed 10, AUROC of the correlation alone,
+# then fused with 1 and 1, 3 and 2, 4 and 4: 6,000 pairs, 80 %, .9669, .9642, .9663, .9614; 60 %, .9719, .9727, .9729,
+# .9707; 30,000 pairs, 80 %, .9778, .9837, .9835, .9835; 60 %, .9808, .9901, .9900, .9902.
+_LEAD, _LEADER_SPREAD = 3.0, 2.0
 # Where evidence may speak against itself it is not known which way it speaks.
 SIGNED_PRIOR = (0.0, 1.0)
 # Pairs that a fit looks at; more would not change the weights in a way that matters.
@@ -68,8 +73,8 @@ def fit(
 
     Pairs that people judged (`anchors`: 1 match, -1 mismatch) say what they are besides: the likelihood of that is
     P(mismatch | x) itself, however they were chosen by their evidence. Without `is_signed` no evidence may speak
-    against itself: with a few hundred probes that is what keeps chance out. `leader` is evidence that counts as much as
-    all other before the fit. `prior` is the mean and spread of a normal prior of the weights.
+    against itself: with a few hundred probes that is what keeps chance out. `leader` is evidence that counts for more
+    than all other before the fit. `prior` is the mean and spread of a normal prior of the weights.
     """
     mean, spread = prior or (SIGNED_PRIOR if is_signed else expected(evidence, is_probe, weight, leader))
     said = np.zeros(len(evidence)) if anchors is None else anchors.astype(float)
@@ -110,8 +115,8 @@ def expected(evidence: Floats, is_probe: Bools, weight: Floats, leader: int | No
     share = belief * worth / max(worth.mean(), 1e-12) + 1 - belief
     mean, spread = MEAN * share, SPREAD * (belief * np.maximum(sureness, _LEAST_SPREAD) + 1 - belief)
     if leader is not None:
-        mean[leader] = mean.sum() - mean[leader]
-        spread[leader] *= len(mean) ** 0.5
+        mean[leader] = _LEAD * (mean.sum() - mean[leader])
+        spread[leader] *= _LEADER_SPREAD * len(mean) ** 0.5
     return mean, spread
 
 

@@ -133,6 +133,8 @@ def _weigh(engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[
     is_probe = np.arange(len(pairs)) >= count
     own = columns(base, engine.dynamics())
     joint = joint_similarity(pairs) if pairs.is_joint else None
+    # An encoder that was trained on both sides has seen far more pairs than a small collection has; else linear maps,
+    # which have seen fewest. Only many probes may overrule the one that leads.
     leader = len(own)
     if joint is not None:
         own["encoder similarity"] = joint
