@@ -156,7 +156,8 @@ def _groups(pairs: Pairs, sources: tuple[Ints, Ints]) -> Ints:
     _, images = np.unique(pairs.image_ids, return_inverse=True)
     _, copies = np.unique(images * (int(pairs.caption_ids.max()) + 1) + pairs.caption_ids, return_inverse=True)
     rows = np.arange(len(pairs))
-    ends = np.concatenate([rows, rows, rows]), np.concatenate([*sources, len(pairs) + copies])
+    links = [(rows, len(pairs) + copies), *((rows[part != rows], part[part != rows]) for part in sources)]
+    ends = [np.concatenate(end) for end in zip(*links, strict=True)]
     size = len(pairs) + int(copies.max()) + 1
     graph = coo_matrix((np.ones(len(ends[0]), np.int8), ends), shape=(size, size))
     _, groups = connected_components(graph, directed=False)
@@ -166,8 +167,7 @@ def _groups(pairs: Pairs, sources: tuple[Ints, Ints]) -> Ints:
 
 def _mismatches(pairs: Pairs, first: Ints, order: Ints) -> tuple[Ints, Ints]:
     """Images and captions of pairs, one of each group, exchanged between the groups 2k and 2k + 1 of the order."""
-    shown = first[np.argsort(order)][: _MOST_MISMATCHES - _MOST_MISMATCHES % 2]
-    shown = shown[: len(shown) - len(shown) % 2]
+    shown = first[np.argsort(order)][: min(_MOST_MISMATCHES, len(first)) // 2 * 2]
     said = shown.reshape(-1, 2)[:, ::-1].ravel()
     is_wrong = (pairs.image_ids[shown] != pairs.image_ids[said]) & (pairs.caption_ids[shown] != pairs.caption_ids[said])
     return shown[is_wrong], said[is_wrong]

@@ -169,7 +169,7 @@ def _weigh(engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[
 
 
 def _noise_rate(odds: Odds, count: int, seed: int) -> Interval | None:
-    """The share of random mismatches: as many known ones as there are pairs tell it better than the few probes can."""
+    """The share of random mismatches: thousands of known ones tell it better than a few hundred probes."""
     if not len(odds.mismatches):
         return None
     pairs, mismatches = odds.pairs[:count].astype(np.float64), odds.mismatches.astype(np.float64)
