@@ -56,7 +56,7 @@ class Agreement:
         self,
         pairs: Pairs,
         count: int,  # pairs that are no probes: they come first, and only they are neighbours
-        own: Callable[[Ints], tuple[Ints, Ints]],  # two references that a pair is made of, and must not ask
+        sources: tuple[Ints, Ints],  # of every pair the two that it is made of, and must not ask
         learned: tuple[Any, Any] | None = None,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
@@ -75,7 +75,7 @@ class Agreement:
             self._found = np.memmap(file, dtype=np.dtype(layout), mode="w+", shape=shape)
         for number, space in enumerate(self._spaces):
             for some in blocks(np.arange(self._size)):
-                self._search(number, space, some, *own(some))
+                self._search(number, space, some, sources[0][some], sources[1][some])
                 on_progress((number + (int(some[-1]) + 1) / self._size) / len(self._spaces))
 
     @property

@@ -42,6 +42,12 @@ class Probes:
     def __len__(self) -> int:
         return len(self.kinds)
 
+    def sources(self, count: int) -> tuple[Ints, Ints]:
+        """Whose image and whose caption each of `count` pairs and of the probes behind them has. Asked for its word on
+        a probe, such a pair would contradict it, as no other pair would a real mismatch."""
+        rows = np.arange(count)
+        return np.concatenate([rows, self.images]), np.concatenate([rows, self.captions])
+
     def save(self, path: Path) -> None:
         with path.open("wb") as file:
             np.savez(file, images=self.images, captions=self.captions, kinds=self.kinds)
@@ -76,8 +82,7 @@ def make_probes(pairs: Pairs, share: float, seed: int) -> Probes:
 
 def with_probes(pairs: Pairs, probes: Probes) -> Pairs:
     """The collection with its probes behind it; nothing is copied but numbers."""
-    rows = np.arange(len(pairs))
-    images, captions = np.concatenate([rows, probes.images]), np.concatenate([rows, probes.captions])
+    images, captions = probes.sources(len(pairs))
     anchors = pairs.anchors
     return Pairs(
         Placed(pairs.images, images),

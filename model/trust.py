@@ -133,14 +133,13 @@ def _weigh(engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[
     is_probe = np.arange(len(pairs)) >= count
     own = columns(base, engine.dynamics())
     joint = joint_similarity(pairs) if pairs.is_joint else None
-    # An encoder that was trained on both sides has seen far more pairs than a small collection has; else linear maps,
-    # which have seen fewest. Only many probes may overrule the one that leads.
+    # What leads, and only many probes may overrule: an encoder that was trained on both sides, for it has seen far more
+    # pairs than a small collection has; else the correlation, which follows and has memorised least.
     leader = len(own)
     if joint is not None:
         own["encoder similarity"] = joint
-    sources = _sources(count, probes)
-    asks_not = lambda rows: (sources[0][rows], sources[1][rows])  # noqa: E731
-    neighbours = Agreement(pairs, count, asks_not, engine.vectors(), lambda part: on_progress(0.7 * part))
+    sources = probes.sources(count)
+    neighbours = Agreement(pairs, count, sources, engine.vectors(), lambda part: on_progress(0.7 * part))
     correlation = Correlation(pairs, count, sources)
     kinds = np.concatenate([np.full(count, -1, np.int8), probes.kinds])
     anchors = np.zeros(len(pairs), np.int8) if pairs.anchors is None else pairs.anchors
@@ -228,13 +227,6 @@ def _in_order_of(order: npt.NDArray[np.float32], values: Floats) -> Floats:
     found = np.empty_like(values)
     found[np.argsort(order, kind="stable")] = np.sort(values)
     return found
-
-
-def _sources(count: int, probes: Probes) -> tuple[Ints, Ints]:
-    """The pairs whose image and whose caption every pair and probe has. Asked for its word on a probe such a pair
-    would contradict it, as no neighbour of a real mismatch would."""
-    rows = np.arange(count)
-    return np.concatenate([rows, probes.images]), np.concatenate([rows, probes.captions])
 
 
 def _log_odds(probability: npt.NDArray[np.floating]) -> Floats:

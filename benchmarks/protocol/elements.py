@@ -100,8 +100,7 @@ def collection_figures(run: Explained, is_mismatch: Bools, seed: int) -> dict[st
 def _fused(run: Explained, eme: Floats, seed: int) -> tuple[Floats, Floats]:
     """Score of the pairs by all evidence of the run, without and with the element score among it."""
     count, probes = run.count, run.probes
-    own = [np.concatenate([np.arange(count), made_of]) for made_of in (probes.images, probes.captions)]
-    neighbours = Agreement(run.pairs, count, lambda rows: (own[0][rows], own[1][rows]), run.engine.vectors())
+    neighbours = Agreement(run.pairs, count, probes.sources(count), run.engine.vectors())
     said = neighbours.asked(run.verdict.scores.clean_confidence[neighbours.references])
     networks = columns(run.engine.scores(), run.engine.dynamics())
     is_probe = np.arange(len(run.pairs)) >= count

@@ -29,7 +29,7 @@ def neighbour_scores(pairs: Pairs) -> Scores:
     """What the neighbours in the encoder's own spaces say, everybody trusted: no training at all."""
     count = len(pairs)
     rows = np.arange(count)
-    asked = Agreement(pairs, count, lambda some: (rows[some], rows[some])).asked(np.ones(count, np.float32))
+    asked = Agreement(pairs, count, (rows, rows)).asked(np.ones(count, np.float32))
     spread = np.maximum(asked.std(axis=0), 1e-9)
     value = ((asked - asked.mean(axis=0)) / spread).mean(axis=1).astype(np.float64)
     # The usual way to a cut: a mixture of two, here over the negated score.
