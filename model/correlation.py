@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from model.exchanges import exchange
 from model.inputs import FeatureReader
 from model.neighbours import all_threads
 from model.pairs import Pairs
@@ -23,13 +22,13 @@ from model.positions import blocks, spread
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
-NAME = "correlation"
+NAMES = ("correlation", "correlation among look-alikes")
 # Pairs that maps are fitted to: so many, evenly spread, know a larger collection well enough.
 MOST_REFERENCES = 50_000
 # Images and captions that those of a pair are compared with.
 _NEGATIVES = 1000
-# Known mismatches that are judged too.
-_MOST_MISMATCHES = 10_000
+# Of these the share that look most like the image of the pair, and the temperature of the odds against those alone.
+_LOOK_ALIKE, _LOOK_ALIKE_TEMPERATURE = 0.03, 0.08
 # Chosen on Flickr8k, seed 10, 6,000 pairs: components read and kept, the ridge as a share of the mean variance, and
 # the temperature of the odds. Half or twice as much costs .003 of AUROC at most.
 _COMPONENTS, _KEPT, _RIDGE, _TEMPERATURE = 256, 128, 1.0, 0.05
@@ -69,10 +68,12 @@ class Maps:
 
 @dataclass(frozen=True)
 class Odds:
-    """Log odds against other images and captions: of every pair, and of known mismatches, which no map saw either."""
+    """Log odds against other images and captions, and against those that look alike: of every pair, and of known
+    mismatches, which no map saw either."""
 
-    pairs: Floats  # (N,)
-    mismatches: Floats  # (M,)
+    pairs: Floats  # (N, 2)
+    mismatches: Floats  # (M, 2)
+    kinds: npt.NDArray[np.int8]  # (M,) RANDOM or NEAR
 
 
 class Correlation:
@@ -89,29 +90,24 @@ class Correlation:
         # Where every pair is a reference its vectors are there already, and so are those of a probe.
         self._places = sources if len(self.references) == count else None
         self._negatives = spread(len(self.references), _NEGATIVES)
-        groups = _groups(pairs, sources)
-        # Groups go to the parts of the collection by twos, so that the image of one and the caption of the other are a
-        # mismatch that can be judged as every pair is.
-        _, first = np.unique(groups[:count], return_index=True)
-        order = np.random.default_rng(_SEED).permutation(len(first))
-        self._couples = (order // 2)[groups]
-        self._shown, self._said = _mismatches(pairs, first, order)
+        self.exchanges = exchange(pairs, count, sources, lambda rows: np.asarray(self._gathered(0, rows).numpy()))
 
     def asked(self, trust: Floats) -> Odds:
         """`trust` has a number for each reference."""
-        found = np.zeros(len(self._pairs), np.float32)
-        wrong = np.zeros(len(self._shown), np.float32)
+        made = self.exchanges
+        found = np.zeros((len(self._pairs), len(NAMES)), np.float32)
+        wrong = np.zeros((len(made.kinds), len(NAMES)), np.float32)
         weight = torch.from_numpy(trust)
         with all_threads(), torch.inference_mode():
             for repeat in range(_REPEATS):
-                rng = np.random.default_rng(_SEED + repeat + 1)
-                fold = (rng.permutation(int(self._couples.max()) + 1) % _FOLDS)[self._couples]
+                rng = np.random.default_rng(_SEED + repeat)
+                fold = (rng.permutation(int(made.parties.max()) + 1) % _FOLDS)[made.parties]
                 for part, maps in enumerate(self._maps(weight, fold[self.references])):
                     for rows in blocks(np.flatnonzero(fold == part)):
                         found[rows] += self._odds(maps, rows, rows) / _REPEATS
-                    for some in blocks(np.flatnonzero(fold[self._shown] == part)):
-                        wrong[some] += self._odds(maps, self._shown[some], self._said[some]) / _REPEATS
-        return Odds(found, wrong)
+                    for some in blocks(np.flatnonzero(fold[made.shown] == part)):
+                        wrong[some] += self._odds(maps, made.shown[some], made.said[some]) / _REPEATS
+        return Odds(found, wrong, made.kinds)
 
     def _maps(self, trust: Tensor, fold: Ints) -> Iterator[Maps]:
         """For every part of the collection maps that are fitted to all others."""
@@ -126,16 +122,22 @@ class Correlation:
             yield Maps.fit(whole - own, width)
 
     def _odds(self, maps: Maps, shown: Ints, said: Ints) -> Floats:
-        """Of the images of some pairs with the captions of others, or of the same."""
-        own = [maps(side, self._read(side, rows)) for side, rows in enumerate((shown, said))]
-        others = [maps(side, self._known[side][self._negatives]) for side in (1, 0)]
+        """(n, 2) of the images of some pairs with the captions of others, or of the same."""
+        read = [self._read(side, rows) for side, rows in enumerate((shown, said))]
+        others = [side[self._negatives] for side in self._known]
         is_same = self._is_same(shown, said)
-        against = [
-            (mine @ other.T / _TEMPERATURE).masked_fill(is_same, -torch.inf).logsumexp(dim=1)
-            for mine, other in zip(own, others, strict=True)
+        own, other = ([maps(side, vectors) for side, vectors in enumerate(both)] for both in (read, others))
+        cosines = [
+            (own[side] @ other[1 - side].T).masked_fill(is_same, -torch.inf) for side in (0, 1)
+        ]  # (n, negatives)
+        alike = (normalize(read[0], dim=1) @ normalize(others[0], dim=1).T).masked_fill(is_same, -torch.inf)
+        nearest = alike.topk(max(1, round(_LOOK_ALIKE * len(self._negatives))), dim=1, sorted=False).indices
+        cosine = (own[0] * own[1]).sum(dim=1)
+        found = [
+            _log_odds(cosine, cosines, _TEMPERATURE),
+            _log_odds(cosine, [side.gather(1, nearest) for side in cosines], _LOOK_ALIKE_TEMPERATURE),
         ]
-        odds = (own[0] * own[1]).sum(dim=1) / _TEMPERATURE - (against[0] + against[1]) / 2
-        return np.asarray(odds.masked_fill(is_same.all(dim=1), 0.0).numpy())
+        return np.asarray(torch.stack(found, dim=1).masked_fill(is_same.all(dim=1)[:, None], 0.0).numpy())
 
     def _is_same(self, shown: Ints, said: Ints) -> Tensor:
         """(n, negatives), True for one that shows or says the same: it is no negative."""
@@ -151,30 +153,14 @@ class Correlation:
         return torch.cat([self._readers[side](self._sides[side], some)[0] for some in blocks(rows)])
 
 
-def _groups(pairs: Pairs, sources: tuple[Ints, Ints]) -> Ints:
-    """(N,) a number for all that must be judged by the same maps: copies of a pair, and a probe with its sources."""
-    _, images = np.unique(pairs.image_ids, return_inverse=True)
-    _, copies = np.unique(images * (int(pairs.caption_ids.max()) + 1) + pairs.caption_ids, return_inverse=True)
-    rows = np.arange(len(pairs))
-    links = [(rows, len(pairs) + copies), *((rows[part != rows], part[part != rows]) for part in sources)]
-    ends = [np.concatenate(end) for end in zip(*links, strict=True)]
-    size = len(pairs) + int(copies.max()) + 1
-    graph = coo_matrix((np.ones(len(ends[0]), np.int8), ends), shape=(size, size))
-    _, groups = connected_components(graph, directed=False)
-    _, numbered = np.unique(groups[: len(pairs)], return_inverse=True)
-    return np.asarray(numbered, np.int64)
-
-
-def _mismatches(pairs: Pairs, first: Ints, order: Ints) -> tuple[Ints, Ints]:
-    """Images and captions of pairs, one of each group, exchanged between the groups 2k and 2k + 1 of the order."""
-    shown = first[np.argsort(order)][: min(_MOST_MISMATCHES, len(first)) // 2 * 2]
-    said = shown.reshape(-1, 2)[:, ::-1].ravel()
-    is_wrong = (pairs.image_ids[shown] != pairs.image_ids[said]) & (pairs.caption_ids[shown] != pairs.caption_ids[said])
-    return shown[is_wrong], said[is_wrong]
-
-
 def _inverse_root(covariance: Tensor) -> Tensor:
     values, vectors = torch.linalg.eigh(covariance)
     ridge = _RIDGE * values.clamp(min=0).mean() + 1e-12
     root: Tensor = (vectors / (values.clamp(min=0) + ridge).sqrt()) @ vectors.T
     return root
+
+
+def _log_odds(cosine: Tensor, others: list[Tensor], temperature: float) -> Tensor:
+    """Of (n,) cosines against those of the same images with other captions, and of the captions with other images."""
+    against = [(side / temperature).logsumexp(dim=1) for side in others]
+    return cosine / temperature - (against[0] + against[1]) / 2

@@ -18,7 +18,7 @@ from model.config import parse_run_config, run_config_to_dict
 from model.drift import Familiar
 from model.errors import TrainingError
 from model.fusion import cross_fitted
-from model.kinds import kind_weights
+from model.kinds import kinds_of
 from model.pairs import Pairs, Placed, PlacedTexts
 from model.positions import spread
 from model.probes import LEAST_PROBES, NEAR, make_probes, with_probes
@@ -63,7 +63,7 @@ class Judge:
         table = (look.table - mean) / scale
         is_probe = np.arange(len(table)) >= count
         kinds = np.concatenate([np.full(count, -1, np.int8), probes.kinds])
-        counts = kind_weights(table, kinds, seed)
+        counts = kinds_of(table, kinds, seed).weights(probes.kinds)
         counted = np.where(is_probe, np.take(counts, np.maximum(kinds, 0)), 1.0)
         anchors = np.zeros(len(table), np.int8)
         if own.anchors is not None:

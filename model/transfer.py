@@ -15,7 +15,7 @@ from scipy.stats import beta
 
 from model.calibration import Calibration, Interval, calibrate
 from model.judge import FRESH_SEED, Judge, followed
-from model.kinds import kind_weights
+from model.kinds import kinds_of
 from model.pairs import Pairs
 from model.positions import spread
 from model.probes import LEAST_PROBES, Probes, make_probes, with_probes
@@ -106,7 +106,7 @@ def _calibrated(seen: _Seen, probes: Probes, count: int, seed: int) -> tuple[Cal
     """On the new pairs; what counts how much stays as it was learned."""
     sample = np.concatenate(seen.pairs)
     kinds = np.concatenate([np.full(len(sample), -1, np.int8), probes.kinds])
-    counts = kind_weights(np.concatenate([sample, *seen.probes]), kinds, seed)
+    counts = kinds_of(np.concatenate([sample, *seen.probes]), kinds, seed).weights(probes.kinds)
     # Together they count no more than the pairs: however many were drawn, they are made of these.
     weight = np.take(counts, probes.kinds) * min(1.0, count / len(probes))
     return calibrate(seen.scores[:count, 0], seen.scores[count:, 0], weight, seed), counts

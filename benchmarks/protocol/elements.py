@@ -22,7 +22,8 @@ from model.engine import Engine
 from model.fusion import cross_fitted, standardised
 from model.pairs import Pairs
 from model.probes import NEAR, Probes
-from model.trust import Verdict, columns
+from model.trust import Verdict
+from model.weighing import columns
 
 Figures = dict[str, float | None]
 Floats = npt.NDArray[np.float64]

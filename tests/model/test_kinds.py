@@ -10,7 +10,7 @@ from scipy.optimize import check_grad
 import model.kinds
 from model.fitting import minimise
 from model.fusion import standardised
-from model.kinds import kind_weights
+from model.kinds import Kinds, kinds_of
 from model.probes import NEAR, RANDOM
 
 # Where matches, random mismatches and near misses lie: only the second kind of evidence sees a near miss.
@@ -30,33 +30,40 @@ def simulate(
     return standardised(centres[true] + rng.normal(size=(len(kinds), 2)), kinds >= 0), kinds
 
 
-class TestKindWeights:
+class TestKinds:
     @pytest.mark.parametrize("random", [0.0, 0.05, 0.4, 0.8])
-    def test_random_mismatches_alone_silence_near_probes(self, random: float) -> None:
-        assert kind_weights(*simulate(random, 0.0), seed=0) == (1.0, 0.0)
+    def test_random_mismatches_alone_silence_near_ones(self, random: float) -> None:
+        found = kinds_of(*simulate(random, 0.0), seed=0)
+        assert not found.has_near
+        assert found.random == pytest.approx(random, abs=0.05)
 
     @pytest.mark.parametrize(("random", "near"), [(0.2, 0.2), (0.3, 0.1), (0.02, 0.4)])
-    def test_near_misses_give_near_probes_a_weight(self, random: float, near: float) -> None:
-        weights = kind_weights(*simulate(random, near), seed=0)
-        assert weights[NEAR] > 0
-        # Both kinds of probes are as many: so are the weights as the kinds of mismatch.
-        assert weights[NEAR] / sum(weights) == pytest.approx(near / (random + near), abs=0.15)
+    def test_near_misses_are_found_where_there_are_some(self, random: float, near: float) -> None:
+        found = kinds_of(*simulate(random, near), seed=0)
+        assert found.has_near
+        assert found.near / (found.random + found.near) == pytest.approx(near / (random + near), abs=0.15)
 
-    def test_probes_count_as_many_as_they_are(self) -> None:
-        evidence, kinds = simulate(0.2, 0.2)
-        weights = kind_weights(evidence, kinds, seed=0)
-        counted = np.take(weights, kinds[kinds >= 0])
-        assert counted.mean() == pytest.approx(1.0)
+    def test_a_gain_that_many_known_mismatches_owe_to_a_poor_fit_is_not_enough(self) -> None:
+        """Doubtful matches, a tenth of them halfway to the near misses: scores that are not quite log odds."""
+        evidence, kinds = simulate(0.3, 0.0, count=4000, probes=8000)
+        doubtful = np.flatnonzero(kinds < 0)[::10]
+        evidence[doubtful, 1] -= 0.3
+        assert not kinds_of(standardised(evidence, kinds >= 0), kinds, seed=0).has_near
 
-    def test_without_near_probes_only_random_ones_count(self) -> None:
+    def test_without_near_ones_only_random_ones_count(self) -> None:
         evidence, kinds = simulate(0.2, 0.2)
         rows = kinds != NEAR
-        assert kind_weights(evidence[rows], kinds[rows], seed=0) == (1.0, 0.0)
+        assert kinds_of(evidence[rows], kinds[rows], seed=0) == Kinds(1.0, 0.0)
+
+    def test_without_random_ones_only_near_ones_count(self) -> None:
+        evidence, kinds = simulate(0.2, 0.2)
+        rows = kinds != RANDOM
+        assert kinds_of(evidence[rows], kinds[rows], seed=0) == Kinds(0.0, 1.0)
 
     def test_same_seed_gives_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(model.kinds, "_MOST_FITTED", 1000)
         evidence, kinds = simulate(0.2, 0.2)
-        assert kind_weights(evidence, kinds, seed=3) == kind_weights(evidence, kinds, seed=3)
+        assert kinds_of(evidence, kinds, seed=3) == kinds_of(evidence, kinds, seed=3)
 
     def test_gradient_equals_finite_differences(self, monkeypatch: pytest.MonkeyPatch) -> None:
         errors: list[float] = []
@@ -67,9 +74,28 @@ class TestKindWeights:
             return minimise(cost, start, bounds)
 
         monkeypatch.setattr(model.kinds, "minimise", checked)
-        kind_weights(*simulate(0.2, 0.2, count=400, probes=60), seed=0)
+        kinds_of(*simulate(0.2, 0.2, count=400, probes=60), seed=0)
         assert errors
         assert max(errors) < 1e-4
+
+
+class TestWeights:
+    """(0, 0, 0, 1) are three random ones and a near one; together they count as many as they are."""
+
+    @pytest.mark.parametrize(
+        ("found", "kinds", "weights"),
+        [
+            (Kinds(0.3, 0.1), (0, 0, 0, 1), (1.0, 1.0)),
+            (Kinds(0.1, 0.1), (0, 0, 0, 1), (2 / 3, 2.0)),
+            (Kinds(0.4, 0.0), (0, 0, 0, 1), (1.0, 0.0)),
+            (Kinds(0.0, 1.0), (0, 0, 0, 1), (0.0, 1.0)),
+            (Kinds(0.1, 0.3), (0, 0), (1.0, 0.0)),
+            (Kinds(0.0, 1.0), (0, 0), (1.0, 0.0)),
+            (Kinds(0.1, 0.3), (), (0.0, 0.0)),
+        ],
+    )
+    def test_by_hand(self, found: Kinds, kinds: tuple[int, ...], weights: tuple[float, float]) -> None:
+        assert found.weights(np.array(kinds, np.int8)) == pytest.approx(weights)
 
 
 class TestSample:
@@ -86,5 +112,5 @@ class TestSample:
             return np.array([0.4, 0.001]), 0.0
 
         monkeypatch.setattr(model.kinds, "_fit", look)
-        kind_weights(is_mismatch[:, None].astype(float), kinds, seed)
+        kinds_of(is_mismatch[:, None].astype(float), kinds, seed)
         assert seen == [pytest.approx(0.4, abs=0.02)] * 2
