@@ -13,7 +13,7 @@ import numpy.typing as npt
 from model.calibration import Calibration
 from model.engine import Adviser, Engine
 from model.pairs import Pairs
-from model.probes import KIND_NAMES, Probes
+from model.probes import KIND_NAMES, NEAR, Probes
 from model.training import Scores
 from model.weighing import FEW_DRAWS, weigh
 
@@ -44,6 +44,12 @@ class Verdict:
     weights: Floats  # what each counted, of standardised evidence
     kind_weights: tuple[float, float]  # what random and near probes stood for
 
+    @property
+    def near_share(self) -> float:
+        """Of the mismatches, those that are near misses."""
+        counted = np.bincount(self.probes.kinds, minlength=len(KIND_NAMES)) * np.array(self.kind_weights)
+        return float(counted[NEAR] / max(counted.sum(), 1e-12))
+
     def to_dict(self) -> dict[str, object]:
         """For a report: no arrays of the collection's length."""
         flagged = self.probes.clean_confidence < self.calibration.threshold
@@ -54,7 +60,7 @@ class Verdict:
                 for part in [self.probes.kinds == number]
             },
             "evidence": {name: round(float(weight), 4) for name, weight in zip(self.names, self.weights, strict=True)},
-            "near_misses_count": self.kind_weights[1] > 0,
+            "near_share": round(self.near_share, 4),
         }
 
 

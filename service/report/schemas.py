@@ -39,6 +39,11 @@ class Calibration(Part):
     has_evidence: bool = Field(description="False: nothing says that any pair is a mismatch.")
     threshold: float = Field(description="The automatic cut.")
     probes: dict[str, ProbeShare]
+    near_share: float = Field(
+        default=0.0,
+        description="Of the mismatches, the share of near misses: an image much like the right one. 0 where nothing "
+        "speaks for any.",
+    )
     curve: list[CurveRow] = Field(description="By rising cut.")
 
 

@@ -42,9 +42,14 @@ def headline(calibration: Calibration | None, overall: Slice) -> str:
             f"No evidence of mismatch: at most about {percent(rate.high)} of the {overall.pairs:,} pairs could be "
             f"wrong. {kept:,} pairs are kept at the automatic cut."
         )
+    near = (
+        f"; about {percent(calibration.near_share)} of these are near misses, with an image much like the right one"
+        if calibration.near_share
+        else ""
+    )
     first = (
-        f"About {percent(rate.estimate)} of the pairs do not match (95 % interval {interval(rate.low, rate.high)}). "
-        f"{kept:,} pairs are kept at the automatic cut"
+        f"About {percent(rate.estimate)} of the pairs do not match (95 % interval {interval(rate.low, rate.high)})"
+        f"{near}. {kept:,} pairs are kept at the automatic cut"
     )
     row = row_at(calibration)
     return (

@@ -27,6 +27,18 @@ def make_pairs(
     return pairs, given != images
 
 
+def make_near_misses(count: int, mismatched: float, seed: int = 0) -> tuple[Pairs, npt.NDArray[np.bool_]]:
+    """The same, but a mismatched pair has one of the twenty images most like its own."""
+    pairs, _ = make_pairs(count, 0.0, seed)
+    rng = np.random.default_rng(seed + 1)
+    chosen = rng.choice(count, round(mismatched * count), replace=False)
+    seen = np.asarray(pairs.images)
+    apart = np.square(seen[chosen, None] - seen[None]).sum(axis=2)
+    given = np.arange(count)
+    given[chosen] = np.argsort(apart, axis=1)[np.arange(len(chosen)), rng.integers(1, 21, len(chosen))]
+    return replace(pairs, images=seen[given], image_ids=given.astype(np.int64)), given != np.arange(count)
+
+
 def make_scenes(count: int, mismatched: float, seed: int = 0) -> tuple[Pairs, npt.NDArray[np.bool_]]:
     """Pairs with regions and words: a scene of a few things, each seen in one region and named by one word.
 

@@ -17,7 +17,7 @@ from model.pairs import Pairs
 from model.probes import NEAR, make_probes, with_probes
 from model.trust import Verdict, judge, sample_weights
 from tests.model.cases import config_of
-from tests.model.collections import make_pairs, make_scenes
+from tests.model.collections import make_near_misses, make_pairs, make_scenes
 
 COUNT = 1000
 SHORT = {"piece_epochs": (3, 3)}
@@ -55,6 +55,11 @@ def _few_draws() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def noisy() -> Judged:
     return judged(make_pairs(COUNT, 0.4), config_of("crcl", SHORT))
+
+
+@pytest.fixture(scope="module")
+def near() -> Judged:
+    return judged(make_near_misses(1500, 0.4), config_of("crcl", SHORT))
 
 
 def assert_published(one: Judged) -> None:
@@ -188,8 +193,26 @@ class TestVariants:
     def test_near_misses_count_only_where_there_are_some(self, noisy: Judged) -> None:
         """These mismatches are random ones."""
         assert noisy.verdict.kind_weights == (1.0, 0.0)
-        assert noisy.verdict.to_dict()["near_misses_count"] is False
+        assert noisy.verdict.to_dict()["near_share"] == 0
         assert (noisy.verdict.probes.kinds == NEAR).any()
+
+
+class TestNearMisses:
+    def test_they_are_noticed(self, near: Judged) -> None:
+        assert near.verdict.to_dict()["near_share"] > 0.9  # type: ignore[operator]
+        assert near.verdict.calibration.has_evidence
+        assert near.verdict.calibration.noise_rate.estimate == pytest.approx(0.4, abs=0.1)
+
+    def test_confidence_is_calibrated(self, near: Judged) -> None:
+        assert_published(near)
+        assert expected_calibration_error(near.verdict.scores.clean_confidence, near.is_mismatch) < 0.1
+
+    def test_few_probes_are_asked_about_the_best_evidence_only(self, near: Judged) -> None:
+        """100 near probes would learn chance from twenty kinds of it."""
+        assert near.verdict.names == ["probability a", "probability b", "correlation among look-alikes"]
+
+    def test_order_is_no_worse_than_the_methods_own(self, near: Judged) -> None:
+        assert near.auroc() > auroc(near.own.clean_confidence[:1500], near.is_mismatch) - 0.01
 
 
 class TestSampleWeights:

@@ -155,6 +155,14 @@ class TestHeadline:
         )
         assert said.endswith("of these about 99.6 % match.")
 
+    def test_near_misses_are_named_where_there_are_some(self) -> None:
+        made = report_of()
+        assert "near misses" not in made.headline
+        assert made.calibration is not None
+        made.calibration.near_share = 0.25
+        said = headline(made.calibration, made.slices.overall)
+        assert "(95 % interval 37 % to 41 %); about 25 % of these are near misses" in said
+
     def test_no_evidence_is_an_answer(self) -> None:
         assert report_of(has_evidence=False).headline.startswith("No evidence of mismatch: at most about 41 %")
 
