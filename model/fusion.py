@@ -100,6 +100,12 @@ def fit(
     return Fusion(found.x[:width], float(found.x[width]), float(np.exp(found.x[-1])), -found.fun * probes)
 
 
+def presumed(evidence: Floats, is_probe: Bools, weight: Floats, leader: int | None = None) -> Fusion:
+    """Without a fit, for probes that are too few for one: all evidence counts as expected."""
+    weights, _ = expected(evidence, is_probe, weight, leader)
+    return Fusion(weights, 0.0, float("nan"), float("nan"))
+
+
 def expected(evidence: Floats, is_probe: Bools, weight: Floats, leader: int | None = None) -> tuple[Floats, Floats]:
     """Mean and spread of each weight before the fit: by how well each kind of evidence tells probes from other pairs
     when asked alone, and shared among those that say the same. Copies of one opinion would else outvote a better one,

@@ -9,7 +9,7 @@ from scipy.optimize import check_grad
 
 import model.fusion
 from model.fitting import minimise
-from model.fusion import FOLDS, RATES, Fusion, cross_fitted, fit, sampled, standardised
+from model.fusion import FOLDS, RATES, Fusion, cross_fitted, fit, presumed, sampled, standardised
 from model.metrics import auroc
 
 Floats = npt.NDArray[np.float64]
@@ -98,6 +98,18 @@ class TestFit:
         fit(evidence, is_probe, np.linspace(0.5, 1.5, len(evidence)), anchors)
         assert len(errors) == 3
         assert max(errors) < 1e-4
+
+
+class TestPresumed:
+    def test_better_evidence_counts_for_more(self) -> None:
+        evidence, is_probe, _ = simulate(0.4)
+        weights = presumed(standardised(evidence, is_probe), is_probe, np.ones(len(evidence))).weights
+        assert weights[0] > weights[1] > weights[2]
+
+    def test_the_leader_counts_for_more_than_all_other(self) -> None:
+        evidence, is_probe, _ = simulate(0.4)
+        weights = presumed(standardised(evidence, is_probe), is_probe, np.ones(len(evidence)), leader=1).weights
+        assert weights[1] > weights[0] + weights[2]
 
 
 class TestAnchors:
