@@ -55,6 +55,7 @@ def _calibration(confidence: Any, is_mismatch: Any, probes: Any, kinds: Any) -> 
         "has_evidence": True,
         "threshold": 0.5,
         "probes": shares,
+        "near_share": 0.0,
         "curve": [_row(float(cut), confidence >= cut, is_mismatch) for cut in cuts],
     }
 

@@ -155,6 +155,13 @@ class TestHeadline:
         )
         assert said.endswith("of these about 99.6 % match.")
 
+    def test_a_report_from_before_near_misses_were_counted_can_be_read(self) -> None:
+        stored = made_report()
+        del stored["calibration"]["near_share"]
+        made = Report(run_id=UUID(int=1), collection_id=UUID(int=2), headline="", **stored)
+        assert made.calibration is not None
+        assert made.calibration.near_share == 0
+
     def test_near_misses_are_named_where_there_are_some(self) -> None:
         made = report_of()
         assert "near misses" not in made.headline
