@@ -43,12 +43,19 @@ class TestKinds:
         assert found.has_near
         assert found.near / (found.random + found.near) == pytest.approx(near / (random + near), abs=0.15)
 
-    def test_a_gain_that_many_known_mismatches_owe_to_a_poor_fit_is_not_enough(self) -> None:
-        """Doubtful matches, a tenth of them halfway to the near misses: scores that are not quite log odds."""
-        evidence, kinds = simulate(0.3, 0.0, count=4000, probes=8000)
-        doubtful = np.flatnonzero(kinds < 0)[::10]
-        evidence[doubtful, 1] -= 0.3
-        assert not kinds_of(standardised(evidence, kinds >= 0), kinds, seed=0).has_near
+    @pytest.mark.parametrize(
+        ("known", "gain", "counts"), [(200, 4, False), (200, 6, True), (8000, 6, False), (8000, 13, True)]
+    )
+    def test_the_more_are_known_the_more_they_must_gain(
+        self, monkeypatch: pytest.MonkeyPatch, known: int, gain: float, counts: bool
+    ) -> None:
+        """Half of them are near: 5 at least, and .003 for each. Scores that are not quite log odds gain a little too."""
+
+        def fitted(evidence: npt.NDArray[np.float64], kinds: npt.NDArray[np.int8], most_near: float) -> Any:
+            return np.array([0.3, min(0.1, most_near)]), gain if most_near > 0.1 else 0.0
+
+        monkeypatch.setattr(model.kinds, "_fit", fitted)
+        assert kinds_of(*simulate(0.3, 0.0, probes=known), seed=0).has_near is counts
 
     def test_without_near_ones_only_random_ones_count(self) -> None:
         evidence, kinds = simulate(0.2, 0.2)
