@@ -49,7 +49,7 @@ class TestKinds:
     def test_the_more_are_known_the_more_they_must_gain(
         self, monkeypatch: pytest.MonkeyPatch, known: int, gain: float, counts: bool
     ) -> None:
-        """Half of them are near: 5 at least, and .003 for each. Scores that are not quite log odds gain a little too."""
+        """Half of them are near: 5 at least, and .003 for each. Scores that are not quite log odds gain too."""
 
         def fitted(evidence: npt.NDArray[np.float64], kinds: npt.NDArray[np.int8], most_near: float) -> Any:
             return np.array([0.3, min(0.1, most_near)]), gain if most_near > 0.1 else 0.0
