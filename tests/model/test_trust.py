@@ -209,7 +209,8 @@ class TestNearMisses:
 
     def test_few_probes_are_asked_about_the_best_evidence_only(self, near: Judged) -> None:
         """100 near probes would learn chance from twenty kinds of it."""
-        assert near.verdict.names == ["probability a", "probability b", "correlation among look-alikes"]
+        learned = ["correspondence", "probability a", "probability b", "mean probability"]
+        assert near.verdict.names == [*learned, "correlation among look-alikes"]
 
     def test_order_is_no_worse_than_the_methods_own(self, near: Judged) -> None:
         assert near.auroc() > auroc(near.own.clean_confidence[:1500], near.is_mismatch) - 0.01
