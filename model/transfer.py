@@ -71,7 +71,7 @@ def judge_new(judge: Judge, pairs: Pairs, on_progress: Callable[[float], None] =
     is_calibrated = len(probes) >= LEAST_PROBES  # else re-pairing gives the same again: there is little content
     probes = probes if is_calibrated else make_probes(pairs, 0, seed)
     seen = _look(judge, with_probes(pairs, probes), count, on_progress)
-    names, weights = judge.witnesses.names, judge.weights[0]
+    names, weights = judge.names, judge.weights[0]
     drift = judge.familiar.compare(seen.outside, count, np.concatenate(seen.pairs), names)
     if is_calibrated:
         calibration, counts = _calibrated(seen, probes, count, seed)
@@ -92,12 +92,11 @@ def _look(judge: Judge, pairs: Pairs, count: int, on_progress: Callable[[float],
     compared = spread(count, _MOST_COMPARED)
     for at in range(0, total, _BLOCK):
         rows = np.arange(at, min(at + _BLOCK, total))
-        look = judge.witnesses.look(pairs, rows)
-        table = (look.table - judge.mean) / judge.scale
-        seen.take(rows, look, table @ judge.weights.T + judge.offsets)
+        look = judge.look(pairs, rows)
+        seen.take(rows, look, look.table @ judge.weights.T + judge.offsets)
         seen.outside += judge.familiar.outside(look.nearest[rows < count])
-        seen.pairs.append(table[np.isin(rows, compared)])
-        seen.probes.append(table[rows >= count])
+        seen.pairs.append(look.table[np.isin(rows, compared)])
+        seen.probes.append(look.table[rows >= count])
         on_progress((rows[-1] + 1) / total)
     return seen
 

@@ -9,13 +9,13 @@ from scipy.special import logit
 
 from model.agreement import Agreement
 from model.calibration import LOWEST_RATIO, LOWEST_RATIO_NEAR, Calibration, Interval, calibrate
-from model.correlation import NAMES as CORRELATIONS
 from model.correlation import Correlation, Odds
 from model.dynamics import Dynamics
 from model.engine import Engine
 from model.fusion import RATES, SAMPLE_SEED, Fusion, cross_fitted, fit, presumed, sampled, standardised
 from model.joint import joint_similarity
 from model.kinds import Kinds, kinds_of
+from model.linear_maps import NAMES as CORRELATIONS
 from model.pairs import Pairs
 from model.probes import NEAR, RANDOM, Probes
 from model.training import Scores
@@ -85,7 +85,7 @@ def weigh(
 
     # First whom to trust among the neighbours, then the neighbours' word.
     table, _, odds = evidence(base.clean_confidence)
-    kinds = _kinds(odds, count, seed)
+    kinds = kinds_among(odds, count, seed)
     weights = kinds.weights(probes.kinds)
     counted = np.concatenate([np.ones(count), np.take(weights, probes.kinds)])
     used = _used([*own, *CORRELATIONS, *neighbours.names], kinds, int((probes.kinds == NEAR).sum()))
@@ -138,7 +138,8 @@ def _used(names: list[str], kinds: Kinds, near_probes: int) -> _Used:
     return _Used(chosen, [names.index(name) for name in chosen], leader, kinds.has_near and not has_few, has_few)
 
 
-def _kinds(odds: Odds, count: int, seed: int) -> Kinds:
+def kinds_among(odds: Odds, count: int, seed: int) -> Kinds:
+    """Of the mismatches among the first `count` pairs, by thousands of known ones."""
     kinds = np.concatenate([np.full(count, -1, np.int8), odds.kinds])
     table = np.concatenate([odds.pairs[:count], odds.mismatches]).astype(np.float64)
     return kinds_of(standardised(table, kinds >= 0), kinds, seed)

@@ -18,6 +18,7 @@ from model.agreement import NEIGHBOURS, Space
 from model.backbones.base import Items
 from model.dynamics import TEMPERATURE
 from model.inputs import FeatureReader
+from model.linear_maps import SAME
 from model.neighbours import Index, cosines_at, unit
 from model.pairs import Pairs
 from model.positions import blocks, spread
@@ -31,8 +32,6 @@ Arrays = dict[str, npt.NDArray[Any]]
 MOST_WITNESSES, NEGATIVES = 20_000, 256
 # Neighbours beyond those that are asked, as some share content.
 _SPARE = 8
-# From this cosine of the encoder's vectors on, two images or captions are the same.
-_SAME = 0.9999
 # As in model/agreement.py.
 _DECAY = 0.1
 _MOST_ODDS = 40.0  # what a cosine of 1 against none makes; more only where all negatives share content with the pair
@@ -114,7 +113,7 @@ class Witnesses:
         """(n, networks) similarity, and log odds of the pair against the negatives, the mean of both directions."""
         is_same = np.zeros((len(rows), len(self._negatives)), dtype=bool)
         for side in (0, 1):  # the encoder's spaces come first
-            is_same |= own[side] @ self._spaces[side].reference[self._negatives].T > _SAME
+            is_same |= own[side] @ self._spaces[side].reference[self._negatives].T > SAME
         masked = torch.from_numpy(is_same)
         items = [self.trained.read(side, source, rows) for side, source in enumerate(self.trained.sources(pairs))]
         found: list[tuple[Tensor, Tensor]] = []
@@ -137,7 +136,7 @@ class Witnesses:
         for near, space in enumerate(self._spaces):
             places, cosines = space.index.nearest(own[near], min(NEIGHBOURS + _SPARE, len(self._trust)))
             known = {side: self._cosines(own, side, places) for side in (0, 1)}
-            is_other = (known[0] < _SAME) & (known[1] < _SAME)
+            is_other = (known[0] < SAME) & (known[1] < SAME)
             closest = np.where(is_other, cosines, -1).max(axis=1, keepdims=True)
             weight = np.exp(np.minimum(cosines - closest, 0) / _DECAY) * self._trust[places] * is_other
             total = np.maximum(weight.sum(axis=1), 1e-9)
@@ -147,7 +146,7 @@ class Witnesses:
                     said.append((weight * theirs).sum(axis=1) / total)
             if near < 2:
                 # Where all are the same as this one it is anything but far.
-                is_far = cosines < _SAME
+                is_far = cosines < SAME
                 nearest.append(np.where(is_far.any(axis=1), np.where(is_far, cosines, -1).max(axis=1), 1))
         return np.stack(said, axis=1).astype(np.float32), np.stack(nearest, axis=1).astype(np.float32)
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import model.correlation
+import model.linear_maps
 from model.correlation import Correlation
+from model.linear_maps import LastingMaps
 from model.metrics import auroc
 from model.pairs import Pairs
 from model.probes import NEAR, RANDOM
@@ -115,8 +117,8 @@ class TestCorrelation:
 class TestLookAlikes:
     def odds(self, monkeypatch: pytest.MonkeyPatch, share: float) -> np.ndarray:
         """Of both kinds at the same temperature."""
-        monkeypatch.setattr(model.correlation, "_LOOK_ALIKE", share)
-        monkeypatch.setattr(model.correlation, "_LOOK_ALIKE_TEMPERATURE", model.correlation._TEMPERATURE)
+        monkeypatch.setattr(model.linear_maps, "_LOOK_ALIKE", share)
+        monkeypatch.setattr(model.linear_maps, "_LOOK_ALIKE_TEMPERATURE", model.linear_maps._TEMPERATURE)
         return Correlation(mismatched(120)[0], COUNT, themselves(COUNT)).asked(ALL).pairs
 
     def test_against_all_others_they_are_the_odds_against_all_others(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,3 +168,57 @@ class TestKnownMismatches:
         things = np.zeros(COUNT, np.int64)
         odds = Correlation(linear_pairs(things, things), COUNT, themselves(COUNT)).asked(ALL)
         assert len(odds.mismatches) == 0
+
+
+class TestLasting:
+    """Maps for pairs that come later: the first half of a collection is learned from, the second is new."""
+
+    KNOWN = COUNT // 2
+
+    def parts(self) -> tuple[LastingMaps, Pairs, Pairs, np.ndarray]:
+        """The maps, both halves, and what of the second is mismatched."""
+        things, said = np.arange(COUNT), np.arange(COUNT)
+        is_mismatch = (things >= self.KNOWN) & (things % 4 == 0)
+        said[is_mismatch] = np.roll(said[is_mismatch], 3)
+        whole = linear_pairs(things, said)
+        known, new = (
+            Pairs(whole.images[part], whole.captions[part], whole.image_ids[part], whole.caption_ids[part])
+            for part in (slice(self.KNOWN), slice(self.KNOWN, None))
+        )
+        maps = Correlation(known, self.KNOWN, themselves(self.KNOWN)).lasting(ALL[: self.KNOWN])
+        return maps, known, new, is_mismatch[self.KNOWN :]
+
+    def test_new_mismatches_are_found(self) -> None:
+        maps, _, new, is_mismatch = self.parts()
+        odds = maps.odds(new, np.arange(len(new)))
+        assert auroc(odds[:, 0], is_mismatch) > 0.9
+        assert auroc(odds[:, 1], is_mismatch) > 0.85
+
+    def test_known_content_is_no_rival_of_itself(self) -> None:
+        """All of it is among the negatives; odds against oneself could not be above 0."""
+        maps, known, _, _ = self.parts()
+        assert np.median(maps.odds(known, np.arange(self.KNOWN))[:, 0]) > 0
+
+    def test_what_is_not_trusted_is_not_learned(self) -> None:
+        """Captions turned where nobody trusts them: the same means, the same variance of what is trusted."""
+        things = np.arange(COUNT)
+        trust = (things % 2).astype(np.float32)
+        turned = np.where(trust > 0, things, np.roll(things, 2))
+        one, other, fooled = (
+            Correlation(linear_pairs(things, said), COUNT, themselves(COUNT)).lasting(heed)
+            for said, heed in ((things, trust), (turned, trust), (turned, ALL))
+        )
+        cosines = [self.cosine(maps, linear_pairs(things, things)) for maps in (one, other, fooled)]
+        np.testing.assert_allclose(cosines[1], cosines[0], atol=1e-3)
+        assert np.abs(cosines[2] - cosines[0]).max() > 0.05
+
+    def cosine(self, maps: LastingMaps, pairs: Pairs) -> np.ndarray:
+        rows = np.arange(len(pairs))
+        sides = ((0, pairs.images), (1, pairs.captions))
+        images, captions = (maps.maps(side, maps.readers[side](vectors, rows)[0]) for side, vectors in sides)
+        return np.asarray((images * captions).sum(dim=1))
+
+    def test_saved_ones_say_the_same(self) -> None:
+        maps, _, new, _ = self.parts()
+        again = LastingMaps.from_arrays(maps.arrays())
+        np.testing.assert_array_equal(again.odds(new, np.arange(9)), maps.odds(new, np.arange(9)))

@@ -109,6 +109,13 @@ class TestTrained:
         with pytest.raises(TrainingError, match="have 41 features, the networks learned from 40"):
             judge_new(lent.judge, wide)
 
+    def test_a_judge_of_an_older_version_is_refused(self, lent: Lent, tmp_path: Path) -> None:
+        with np.load(lent.folder / "judge.npz") as file:
+            old = {name: values for name, values in file.items() if not name.startswith("maps_")}
+        np.savez(tmp_path / "judge.npz", **old)
+        with pytest.raises(TrainingError, match="older version"):
+            Judge.load(tmp_path / "judge.npz", lent.folder)
+
     def test_missing_checkpoints_are_said(self, lent: Lent, tmp_path: Path) -> None:
         with pytest.raises(TrainingError, match="no usable checkpoint"):
             Judge.load(lent.folder / "judge.npz", tmp_path)
@@ -195,8 +202,13 @@ class TestWitnesses:
             np.testing.assert_allclose(after[0], before[row], atol=1e-4)
 
     def test_evidence_has_a_name_for_every_column(self, lent: Lent) -> None:
-        names = lent.judge.witnesses.names
-        assert len(names) == len(set(names)) == lent.judge.witnesses.look(lent.new, np.arange(2)).table.shape[1]
+        names = lent.judge.names
+        assert len(names) == len(set(names)) == lent.judge.look(lent.new, np.arange(2)).table.shape[1]
+
+    def test_what_was_learned_by_heart_does_not_lead(self, lent: Lent) -> None:
+        """Networks tell their own pairs from fresh mismatches at once, wrong pairs too: a fit would trust only them."""
+        weights = dict(zip(lent.judge.names, lent.judge.weights[0], strict=True))
+        assert weights.pop("correlation") > sum(weights.values())
 
 
 class TestDrift:

@@ -99,7 +99,7 @@ def _reasons(judgement: Judgement) -> list[str]:
         calibrated = "the confidence is calibrated on the new pairs, with mismatches made of them"
     else:
         calibrated = (
-            "too few pairs to calibrate: the confidence is that of the run that was trained, and rather too low, as "
+            "too few pairs to calibrate: the confidence is that of the run that was trained, and a little too low, as "
             "its own pairs were learned and these were not"
         )
     return ["nothing was trained: the networks are those of another run", calibrated]
