@@ -11,6 +11,7 @@ import typer
 from cli.bench_eme import eme
 from cli.bench_encode import encode
 from cli.bench_job import job
+from cli.bench_new import new
 from cli.bench_progress import watching
 from cli.output import JsonFlag, complain, say
 from cli.session import Options, run_options
@@ -19,6 +20,7 @@ app = typer.Typer(help="Measure methods on real pairs with known noise.", no_arg
 app.command()(eme)
 app.command()(encode)
 app.command()(job)
+app.command()(new)
 
 Data = Annotated[Path, typer.Option(help="Folder with the Flickr8k features, as its README describes it.")]
 Methods = Annotated[str, typer.Option(help="all, or names separated by commas.")]

@@ -23,7 +23,7 @@ from model.errors import TrainingError
 from model.fusion import presumed
 from model.linear_maps import NAMES as CORRELATIONS
 from model.linear_maps import LastingMaps
-from model.pairs import Pairs, Placed, PlacedTexts
+from model.pairs import Pairs
 from model.positions import Ints, spread
 from model.probes import LEAST_PROBES, NEAR, make_probes, with_probes
 from model.trained import Trained
@@ -60,7 +60,7 @@ class Judge:
         seed = trained.config.seed + FRESH_SEED
         witnesses = Witnesses.choose(trained, pairs, confidence)
         rows = spread(len(pairs), _MOST_FITTED)
-        own = _taken(pairs, rows)
+        own = pairs.taken(rows)
         count, probes = len(own), make_probes(own, _FRESH / len(own), seed)
         if len(probes) < LEAST_PROBES:
             raise TrainingError("the images or captions are too much alike to make mismatches of them")
@@ -158,16 +158,3 @@ def followed(evidence: Floats, confidence: Floats) -> tuple[Floats, float]:
     both, is_match = np.tile(evidence[rows], (2, 1)), np.repeat([1, 0], len(rows))
     found = LogisticRegression().fit(both, is_match, np.concatenate([confidence[rows], 1 - confidence[rows]]))
     return found.coef_[0], float(found.intercept_[0])
-
-
-def _taken(pairs: Pairs, rows: npt.NDArray[np.int64]) -> Pairs:
-    return replace(
-        pairs,
-        images=Placed(pairs.images, rows),
-        captions=Placed(pairs.captions, rows),
-        image_ids=pairs.image_ids[rows],
-        caption_ids=pairs.caption_ids[rows],
-        texts=None if pairs.texts is None else PlacedTexts(pairs.texts, rows),
-        labels=None if pairs.labels is None else pairs.labels[rows],
-        anchors=None if pairs.anchors is None else pairs.anchors[rows],
-    )

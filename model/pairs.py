@@ -1,7 +1,7 @@
 """The collection as the learning core sees it, and its features as float32 batches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,19 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.image_ids)
+
+    def taken(self, rows: npt.NDArray[np.int64]) -> "Pairs":
+        """Some of them; nothing is copied but numbers."""
+        return replace(
+            self,
+            images=Placed(self.images, rows),
+            captions=Placed(self.captions, rows),
+            image_ids=self.image_ids[rows],
+            caption_ids=self.caption_ids[rows],
+            texts=None if self.texts is None else PlacedTexts(self.texts, rows),
+            labels=None if self.labels is None else self.labels[rows],
+            anchors=None if self.anchors is None else self.anchors[rows],
+        )
 
 
 class Placed:

@@ -111,9 +111,9 @@ def measure(
     except TrainingError as error:
         return {**cell.identity(data), "error": str(error), "seconds": round(time.perf_counter() - began, 2)}
     result = {**cell.identity(data), "seconds": round(time.perf_counter() - began, 2)}
-    result |= _detection(scores, is_mismatch)
+    result |= detected(scores, is_mismatch)
     if peers:
-        result["peers"] = [{"method": name, **_detection(peer, is_mismatch)} for name, peer in peers.items()]
+        result["peers"] = [{"method": name, **detected(peer, is_mismatch)} for name, peer in peers.items()]
     if with_retrieval:
         unseen = data.unseen(with_regions=backbone.reads_regions, with_words=backbone.reads_words)
         similarity = engine.similarities(unseen.images, unseen.captions)
@@ -121,10 +121,10 @@ def measure(
     return result
 
 
-def _detection(scores: Scores, is_mismatch: npt.NDArray[np.bool_]) -> Result:
+def detected(scores: Scores, is_mismatch: npt.NDArray[np.bool_]) -> Result:
     confidence = scores.clean_confidence
     cut = metrics.detection(scores.is_clean, is_mismatch)
-    return _rounded(
+    return rounded(
         {
             "auroc": metrics.auroc(confidence, is_mismatch),
             "average_precision": metrics.average_precision(confidence, is_mismatch),
@@ -145,9 +145,9 @@ def _retrieval(similarity: npt.NDArray[np.float32], image_of_caption: npt.NDArra
     recalls = dict(zip(("i2t_r1", "i2t_r5", "i2t_r10"), found.image_to_text, strict=True))
     recalls |= dict(zip(("t2i_r1", "t2i_r5", "t2i_r10"), found.text_to_image, strict=True))
     medians = {"i2t_median_rank": found.image_to_text_median, "t2i_median_rank": found.text_to_image_median}
-    return _rounded({**recalls, "rsum": found.rsum, **medians})
+    return rounded({**recalls, "rsum": found.rsum, **medians})
 
 
-def _rounded(values: dict[str, float]) -> Result:
+def rounded(values: dict[str, float]) -> Result:
     """Six digits; JSON has no NaN, which an AUROC without mismatches is."""
     return {name: round(value, 6) if math.isfinite(value) else None for name, value in values.items()}

@@ -78,11 +78,19 @@ class Flickr8k:
         return len(self._split["train"]) * (1 if is_quick else CAPTIONS)
 
     def training(
-        self, noise: float, seed: int, *, is_hard: bool = False, is_quick: bool = False, with_regions: bool = False
+        self,
+        noise: float,
+        seed: int,
+        *,
+        is_hard: bool = False,
+        is_quick: bool = False,
+        with_regions: bool = False,
+        part: slice = slice(None),
     ) -> tuple[Pairs, Bools]:
-        """Noisy pairs, and which of them are mismatched."""
-        images = np.repeat(self._split["train"], 1 if is_quick else CAPTIONS)
-        captions = self._split["train"] * CAPTIONS if is_quick else self._captions_of("train")
+        """Noisy pairs of a part of the photographs, and which of them are mismatched."""
+        chosen = self._split["train"][part]
+        images = np.repeat(chosen, 1 if is_quick else CAPTIONS)
+        captions = chosen * CAPTIONS if is_quick else _captions_of(chosen)
         own = self._picture[images]
         given = near_misses(own, self._pooled, noise, seed) if is_hard else shuffled(own, noise, seed)
         texts = [self._texts[row] for row in captions]
@@ -93,13 +101,10 @@ class Flickr8k:
 
     def unseen(self, *, with_regions: bool = False, with_words: bool = False) -> Unseen:
         """All of `dev`, for retrieval."""
-        images, captions = self._split["dev"], self._captions_of("dev")
+        images, captions = self._split["dev"], _captions_of(self._split["dev"])
         features = self._regions(images) if with_regions else Taken(self._pooled, images)
         read = [self._texts[row] for row in captions] if with_words else Taken(self._captions, captions)
         return Unseen(features, read, np.repeat(np.arange(len(images)), CAPTIONS))
-
-    def _captions_of(self, split: str) -> Ints:
-        return (self._split[split][:, None] * CAPTIONS + np.arange(CAPTIONS)).ravel()
 
     def _regions(self, images: Ints) -> Taken:
         missing = [name for name in _REGION_FILES if not (self._folder / name).is_file()]
@@ -109,6 +114,10 @@ class Flickr8k:
         with np.load(scales) as stored:
             scale = stored["scale"].astype(np.float32)
         return Taken(np.load(grid, mmap_mode="r"), images, scale)
+
+
+def _captions_of(images: Ints) -> Ints:
+    return np.asarray((images[:, None] * CAPTIONS + np.arange(CAPTIONS)).ravel())
 
 
 def _lines(file: Path) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from model.config import RunConfig
 from model.engine import Engine
@@ -27,12 +28,17 @@ class Judged:
 
 
 def judged(
-    pairs: Pairs, config: RunConfig, device: str = "cpu", on_progress: Callable[[float], None] = lambda fraction: None
+    pairs: Pairs,
+    config: RunConfig,
+    device: str = "cpu",
+    on_progress: Callable[[float], None] = lambda fraction: None,
+    folder: Path | None = None,
 ) -> Judged:
+    """With a folder the training leaves its checkpoints there."""
     probes = make_probes(pairs, config.probe_share, config.seed)
     both = with_probes(pairs, probes)
     show = lambda progress: on_progress(_TRAINING * progress.fraction)  # noqa: E731
-    engine = Engine(both, config, device=device, on_progress=show, adviser=adviser(both, probes))
+    engine = Engine(both, config, folder, device, on_progress=show, adviser=adviser(both, probes))
     engine.fit()
     verdict = judge(engine, both, probes, lambda part: on_progress(_TRAINING + (1 - _TRAINING) * part))
     return Judged(both, probes, engine, verdict)

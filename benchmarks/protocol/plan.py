@@ -43,7 +43,7 @@ class Asked:
 def plan_methods(methods: str, noise: str, asked: Asked, *, is_hard: bool = False) -> Plan:
     """Methods x backbones x noise x seeds. Of `all`, what does not fit together is left out."""
     plan = Plan()
-    rates = _numbers(noise, float, _LARGEST_RATE, "--noise")
+    rates = numbers(noise, float, "--noise")
     is_all = "all" in (methods, asked.backbones)
     for method in _names(methods, METHODS, "--methods"):
         for backbone in _names(asked.backbones, BACKBONES, "--backbones"):
@@ -75,7 +75,7 @@ def plan_ablation(tables: str, noise: str | None, asked: Asked) -> Plan:
     plan = Plan()
     for name in _names(tables, TABLES, "--tables"):
         table = TABLES[name]
-        rates = table.noise if noise is None else _numbers(noise, float, _LARGEST_RATE, "--noise")
+        rates = table.noise if noise is None else numbers(noise, float, "--noise")
         for variant in table.variants:
             for backbone in _names(asked.backbones, BACKBONES, "--backbones"):
                 try:
@@ -92,7 +92,7 @@ def _configs(method: str, backbone: str, asked: Asked, options: Mapping[str, Any
     settings = dict(asked.settings)
     if options:
         settings["method_options"] = {**settings.get("method_options", {}), **options}
-    seeds = _numbers(asked.seeds, int, _LARGEST_SEED, "--seeds")
+    seeds = numbers(asked.seeds, int, "--seeds")
     return [make_config(method, backbone, seed, settings) for seed in seeds]
 
 
@@ -108,8 +108,9 @@ def _names(text: str, known: Iterable[str], option: str) -> list[str]:
     return names
 
 
-def _numbers(text: str, kind: Callable[[str], Any], high: float, option: str) -> Sequence[Any]:
-    numbers = []
+def numbers(text: str, kind: Callable[[str], Any], option: str) -> Sequence[Any]:
+    """Whole numbers are seeds, all others shares."""
+    high, found = _LARGEST_SEED if kind is int else _LARGEST_RATE, []
     for part in text.split(","):
         try:
             number = kind(part)
@@ -118,5 +119,5 @@ def _numbers(text: str, kind: Callable[[str], Any], high: float, option: str) ->
         if number is None or not 0 <= number <= high:
             what = "whole numbers" if kind is int else "shares"
             raise PlanError(option, f"takes {what} from 0 to {high} separated by commas, not {part.strip()!r}")
-        numbers.append(number)
-    return list(dict.fromkeys(numbers))
+        found.append(number)
+    return list(dict.fromkeys(found))

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.protocol.cells import DETECTION_KEYS, RETRIEVAL_KEYS
+from benchmarks.protocol.newcomers import NEW_KEYS
 from benchmarks.protocol.tables import ABLATION_KEYS
 from cli.main import app
 from tests.benchmarks.made_up import make_folder
@@ -58,6 +59,24 @@ class TestTrust:
         out, _ = bench("trust", "--data", folder, *fast, "--noise", "0.4", "--hard-noise", "")
         assert out.splitlines()[2].startswith("| crcl | 80 | 0.4 | no | 2 |")
         assert "±" in out
+
+
+class TestNew:
+    def test_rows_have_exactly_the_keys(self, folder: Path) -> None:
+        out, _ = bench("new", "--data", folder, "--noise", "0.4", "--seeds", "0", "--json")
+        (row,) = json.loads(out)
+        assert tuple(row) == NEW_KEYS
+        assert (row["pairs"], row["new"], row["noise"]) == (325, 75, 0.4)
+        assert row["auroc"] == row["few_auroc"]  # too few to be calibrated among themselves either way
+        assert 0.5 < row["auroc"] <= 1
+
+    def test_wrong_noise_is_named(self, folder: Path) -> None:
+        _, error = bench("new", "--data", folder, "--noise", "2", code=2)
+        assert "Invalid value for --noise" in error
+
+    def test_folder_without_the_files_is_refused(self, tmp_path: Path) -> None:
+        _, error = bench("new", "--data", tmp_path, code=2)
+        assert "holds no images.tsv" in error
 
 
 class TestRetrieval:

@@ -46,25 +46,15 @@ def collection(seed: int) -> tuple[Pairs, npt.NDArray[np.bool_]]:
     return replace(pairs, images=images, captions=pairs.captions + noise[1]), is_mismatch
 
 
-def part(pairs: Pairs, rows: npt.NDArray[np.int64]) -> Pairs:
-    return replace(
-        pairs,
-        images=Placed(pairs.images, rows),
-        captions=Placed(pairs.captions, rows),
-        image_ids=pairs.image_ids[rows],
-        caption_ids=pairs.caption_ids[rows],
-    )
-
-
 class Lent:
     """A training on a part of a collection, what it leaves behind, and the other part."""
 
     def __init__(self, folder: Path) -> None:
         torch.set_num_threads(1)
         pairs, is_mismatch = collection(seed=3)
-        self.folder, self.own = folder, part(pairs, np.arange(TRAINED))
-        self.new, self.is_mismatch = part(pairs, np.arange(TRAINED, TRAINED + NEW)), is_mismatch[TRAINED:]
-        self.few = part(self.new, np.arange(LEAST_CALIBRATED - 1))
+        self.folder, self.own = folder, pairs.taken(np.arange(TRAINED))
+        self.new, self.is_mismatch = pairs.taken(np.arange(TRAINED, TRAINED + NEW)), is_mismatch[TRAINED:]
+        self.few = self.new.taken(np.arange(LEAST_CALIBRATED - 1))
         probes = make_probes(self.own, CONFIG.probe_share, CONFIG.seed)
         learned = with_probes(self.own, probes)
         engine = Engine(learned, CONFIG, folder=folder)
@@ -152,7 +142,7 @@ class TestJudgeNew:
 
     @pytest.mark.parametrize("count", [1, 5, LEAST_CALIBRATED - 1])
     def test_few_pairs_are_judged_as_the_runs_own_were(self, lent: Lent, judged: Judgement, count: int) -> None:
-        few = judge_new(lent.judge, part(lent.new, np.arange(count)))
+        few = judge_new(lent.judge, lent.new.taken(np.arange(count)))
         scores = few.verdict.scores
         assert not few.is_calibrated
         assert len(scores.clean_confidence) == count
@@ -177,7 +167,7 @@ class TestJudgeNew:
     def test_a_persons_word_is_final(self, lent: Lent) -> None:
         anchors = np.zeros(20, np.int8)
         anchors[:2] = 1, -1
-        said = judge_new(lent.judge, replace(part(lent.new, np.arange(20)), anchors=anchors)).verdict.scores
+        said = judge_new(lent.judge, replace(lent.new.taken(np.arange(20)), anchors=anchors)).verdict.scores
         assert said.clean_confidence[:2].tolist() == [1, 0]
         assert said.is_clean[:2].tolist() == [True, False]
 
@@ -224,7 +214,7 @@ class TestDrift:
 
     @pytest.mark.parametrize("count", [5, 99])
     def test_other_data_looks_different(self, lent: Lent, count: int) -> None:
-        other = judge_new(lent.judge, part(collection(seed=77)[0], np.arange(count)))
+        other = judge_new(lent.judge, collection(seed=77)[0].taken(np.arange(count)))
         assert other.drift["looks_different"] is True
         assert "start a run of its own" in other.drift["explanation"]
 
