@@ -88,6 +88,8 @@ def tiles(report: Report, origin: Origin) -> list[tuple[str, str, str]]:
             found.append((f"{name} at the cut", words.percent(value), f"expected: {words.interval(low, high)}"))
     for kind, probe in calibration.probes.items():
         caught = f"of {probe.count:,} known mismatches are flagged"
+        if kind == "near" and not calibration.near_share:
+            caught += "; a few like these among the pairs would not be counted as mismatches"
         found.append((f"{kind} probes", words.percent(probe.flagged_share), caught))
     return found
 

@@ -146,6 +146,13 @@ class TestRender:
             row.precision = row.precision_low = row.precision_high = None
         assert "–" in Page(html_of(report)).texts
 
+    def test_near_misses_that_are_not_counted_are_said(self) -> None:
+        report = report_of()
+        assert report.calibration is not None
+        assert "would not be counted as mismatches" in html_of(report)
+        report.calibration.near_share = 0.25
+        assert "would not be counted as mismatches" not in html_of(report)
+
 
 class TestHeadline:
     def test_tells_rate_interval_kept_and_precision(self) -> None:
