@@ -77,20 +77,17 @@ class Judge:
         counted = np.concatenate([np.ones(count), np.take(counts, probes.kinds)])
         leader = "joint" if pairs.is_joint else CORRELATIONS[1 if counts[NEAR] > 0 else 0]
         fused = presumed(table, is_probe, counted, _names(witnesses).index(leader))
-        weights, offsets = np.zeros((1 + len(trained), table.shape[1])), np.zeros(1 + len(trained))
-        weights[0] = fused.weights / max(float(fused.score(table[~is_probe]).std()), 1e-9)
-        score = table @ weights[0]
+        all_weights = fused.weights / max(float(fused.score(table[~is_probe]).std()), 1e-9)
+        score = table @ all_weights
         calibration = calibrate(score[:count], score[count:], counted[count:], seed)
-        for k in range(len(trained)):
-            part = witnesses.of_network(k)
-            weights[1 + k, part], offsets[1 + k] = followed(table[:count, part], calibration.confidence(score[:count]))
+        weights, offsets = _of_networks(witnesses, table[:count], calibration.confidence(score[:count]))
         return cls(
             witnesses,
             correlation.lasting(confidence[rows]),
             mean,
             scale,
-            weights,
-            offsets,
+            np.vstack([all_weights, weights]),
+            np.append(0.0, offsets),
             calibration,
             counts,
             probes.kinds,
@@ -147,6 +144,16 @@ def _names(witnesses: Witnesses) -> list[str]:
 
 def _joined(look: Look, odds: npt.NDArray[np.float32]) -> Look:
     return replace(look, table=np.column_stack([look.table, odds]))
+
+
+def _of_networks(witnesses: Witnesses, table: Floats, confidence: Floats) -> tuple[Floats, Floats]:
+    """Weights (networks, F) and offsets by which each network alone comes nearest to a confidence."""
+    networks = len(witnesses.trained)
+    weights, offsets = np.zeros((networks, table.shape[1])), np.zeros(networks)
+    for k in range(networks):
+        part = witnesses.of_network(k)
+        weights[k, part], offsets[k] = followed(table[:, part], confidence)
+    return weights, offsets
 
 
 def followed(evidence: Floats, confidence: Floats) -> tuple[Floats, float]:
