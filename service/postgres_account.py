@@ -4,11 +4,14 @@ For root an account of its own is made. It must be able to read the programs; wh
 folder (a clone in root's home), they are copied into the data folder, and the private folder stays closed.
 """
 
+import fcntl
 import os
 import pwd
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -38,11 +41,24 @@ def postgres_account() -> Account:
     """The current user, or for root an account that is made when it is missing."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid(), switched_from_root=False)
-    try:
-        entry = pwd.getpwnam(ACCOUNT)
-    except KeyError:
-        entry = _create_account()
+    with _alone():
+        try:
+            entry = pwd.getpwnam(ACCOUNT)
+        except KeyError:
+            entry = _create_account()
     return Account(entry.pw_uid, entry.pw_gid, switched_from_root=True)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One command of this machine at a time, whatever its data folder: of two useradd at the same moment the second
+    gives the account another number, and what the first one's command made belongs to nobody."""
+    folder = os.open("/etc", os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def _create_account() -> pwd.struct_passwd:
@@ -54,7 +70,7 @@ def _create_account() -> pwd.struct_passwd:
             text=True,
             check=False,
         )
-        return pwd.getpwnam(ACCOUNT)  # also there when another command made it at the same moment
+        return pwd.getpwnam(ACCOUNT)
     except FileNotFoundError as error:
         reason = str(error)
         cause: Exception = error
