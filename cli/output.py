@@ -56,6 +56,7 @@ class Follower:
         self.bar = bar
         self.task = bar.add_task("waiting", total=1.0, eta="") if bar else None
         self.last: tuple[str | None, float] = ("", 0.0)
+        self.ended = 0
 
     def see(self, run: Run) -> None:
         stage = next((stage for stage in run.stages if stage.name == run.stage), None)
@@ -65,7 +66,13 @@ class Follower:
         if self.bar and self.task is not None:
             description = "done" if run.state == JobState.SUCCEEDED else detail
             self.bar.update(self.task, completed=run.progress, description=description, eta=eta)
-        elif name != self.last[0] or time.monotonic() - self.last[1] > PLAIN_LINE_SECONDS:
+            return
+        # A stage may begin and end between two looks; it has its line all the same.
+        succeeded = sum(stage.state == JobState.SUCCEEDED for stage in run.stages)
+        for ended in run.stages[self.ended : succeeded]:
+            say(f"{run.progress:4.0%}  {ended.name}: done in {seconds_text(ended.seconds)}")
+        self.ended = succeeded
+        if name != self.last[0] or time.monotonic() - self.last[1] > PLAIN_LINE_SECONDS:
             self.last = (name, time.monotonic())
             say(f"{run.progress:4.0%}  {detail}  {eta}".rstrip())
 
