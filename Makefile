@@ -6,12 +6,15 @@
 .DELETE_ON_ERROR:
 
 BIN := .venv/bin
-INSTALL = $(BIN)/python -m pip install -q -q --constraint requirements/lock.txt --editable
+# Not compiled: that would take as long as the rest, and most of it is never imported. What is, Python compiles at its
+# first import and keeps, so it must be allowed to: without it every process would take seconds more to start.
+INSTALL = $(BIN)/python -m pip install -q -q --no-compile --constraint requirements/lock.txt --editable
 NEEDS := pyproject.toml requirements/lock.txt
 ARGS ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
+export PYTHONDONTWRITEBYTECODE :=
 # Tests train in several processes at once; threads of torch that spin while they wait would slow all of them.
 export OMP_WAIT_POLICY := PASSIVE
 
@@ -33,10 +36,10 @@ demo: .venv/run.stamp
 serve: .venv/run.stamp
 	$(BIN)/pairsift serve $(ARGS)
 
-# A process for each core, up to four, with one thread each; each starts servers of its own. Files stay whole: their tests share fixtures. In
-# the order they are found: by the number of tests the slowest, which have few, would come last.
+# A process more than there are cores, as they also wait, up to four, with one thread each; each starts servers of its own. Files stay whole:
+# their tests share fixtures. In the order of tests/conftest.py: by the number of tests the slowest, which have few, would come last.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))') --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff format --check .

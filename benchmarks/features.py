@@ -144,10 +144,16 @@ def vectors_of(keys: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     return np.tile(keys.view(np.int8), _WIDTH // keys.shape[1]).astype(np.float32)
 
 
-def peak_rss_mb() -> float:
-    status = Path("/proc/self/status").read_text().splitlines()
+def peak_rss_mb(process: int | str = "self") -> float:
+    status = Path(f"/proc/{process}/status").read_text().splitlines()
     (peak,) = (line.split()[1] for line in status if line.startswith("VmHWM:"))
     return round(int(peak) / 1024, 1)
+
+
+def largest_peak_rss_mb(process: int | str) -> float:
+    """Of a process and all that it started and that still run."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return max([peak_rss_mb(process), *map(largest_peak_rss_mb, children)])
 
 
 if __name__ == "__main__":

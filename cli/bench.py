@@ -87,17 +87,18 @@ def trust(
     """How far scores can be trusted: detection, automatic cut, calibration and noise rate of whole runs.
 
     `auto` is a run as the service makes it, with the neighbours' word beside it; other methods (`--methods auto,crcl`)
-    are measured as `bench detection` does, by the plain mixture at 0.5. Means have 95 % intervals over the seeds."""
+    are measured as `bench detection` does, by the plain mixture at 0.5. `--methods all` is `auto` beside all of them.
+    Means have 95 % intervals over the seeds."""
     from benchmarks.protocol.cells import DETECTION_KEYS
     from benchmarks.protocol.plan import Asked, plan_trust
-    from benchmarks.protocol.tables import TRUST_COLUMNS, markdown, rows, with_peers
+    from benchmarks.protocol.tables import TRUST_COLUMNS, TRUST_KEYS, markdown, rows, with_peers
 
     with _wrong_use():
         asked = Asked("head", seeds, run_options(None, None, settings), quick)
         results = _run(plan_trust(methods, noise, hard_noise, asked), data, out, jobs, device, False)
     shown = with_peers(results)
     table = markdown(shown, ("method", "pairs", "noise", "hard"), TRUST_COLUMNS, interval=True)
-    _end(results, rows(shown, (*DETECTION_KEYS, "f1_lost", "noise_error", "flagged")), table, as_json)
+    _end(results, rows(shown, (*DETECTION_KEYS, *TRUST_KEYS)), table, as_json)
 
 
 @app.command()

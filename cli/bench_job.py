@@ -36,7 +36,9 @@ def job(data: Data = None, pairs: Pairs = 30_000, settings: Options = None, as_j
         local = stack.enter_context(running_stack(_settings(folder)))
         reached = local.settings.model_copy(update={"url": local.url, "key": local.key})
         client = stack.enter_context(connected(reached))
-        report = measure(client, embeddings, is_mismatch, options, lambda run: follow_run(client, run))
+        report = measure(
+            client, embeddings, is_mismatch, options, lambda run: follow_run(client, run), local.worker.pid
+        )
     give(report, as_json, _text(report))
     if not report["is_within"]:
         raise typer.Exit(1)
@@ -58,4 +60,5 @@ def _text(report: dict[str, Any]) -> str:
     products = f"{bound['gigaflops']:,} GFLOP at {bound['sgemm_gigaflops_per_second']} a second and core"
     lines.append(f"\nTraining took {bound['ratio']} times as long as its matrix products ({products}).")
     lines.append(f"AUROC {report['auroc']}. Load of the machine before it: {report['load_before']}.")
+    lines.append(f"The worker took {report['worker_peak_mb']:,.0f} MB at most, mapped files included.")
     return "\n".join(lines)

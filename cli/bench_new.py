@@ -13,6 +13,7 @@ Data = Annotated[Path, typer.Option(help="Folder with the Flickr8k features, as 
 Noise = Annotated[str, typer.Option(help="Shares of mismatched pairs, of old and new ones, separated by commas.")]
 Seeds = Annotated[str, typer.Option(help="Of the noise and of the training, separated by commas.")]
 Quick = Annotated[bool, typer.Option("--quick", help="One caption per image: 5,000 pairs are learned, not 25,000.")]
+Hard = Annotated[bool, typer.Option("--hard", help="Mismatch with one of the 50 images most like the right one.")]
 
 
 def new(
@@ -20,6 +21,7 @@ def new(
     noise: Noise = "0.2,0.4,0.6,0.8",
     seeds: Seeds = "0,1,2",
     quick: Quick = False,
+    hard: Hard = False,
     as_json: JsonFlag = False,
 ) -> None:
     """A run over five sixths of the photographs judges the pairs of the last sixth: all at once, and 99 at a time."""
@@ -45,6 +47,6 @@ def new(
             def show(share: float, name: str = name) -> None:
                 see(Event(len(results), len(cells), share, name, None))
 
-            results.append(measure_new(data, rate, seed, is_quick=quick, on_progress=show))
-    table = markdown(results, ("pairs", "new", "noise"), NEW_COLUMNS)
+            results.append(measure_new(data, rate, seed, is_quick=quick, is_hard=hard, on_progress=show))
+    table = markdown(results, ("pairs", "new", "noise", "hard"), NEW_COLUMNS)
     typer.echo(json.dumps(rows(results, NEW_KEYS), indent=2) if as_json else table)

@@ -13,6 +13,7 @@ from service.cut_shapes import Cut, Expected
 from service.db.states import Split
 
 Format = Literal["tsv", "jsonl", "parquet"]
+WEIGHTS_ENDINGS = (".tsv", ".txt", "")
 
 # A cut of one's own; at most one of them.
 MinPrecision = Annotated[
@@ -52,6 +53,8 @@ def export(
     needs no new run: see --min-precision, --keep-share, --keep and --cost-ratio."""
     if weights and format:
         raise typer.BadParameter("--weights is a format of its own; leave --format out")
+    if weights and out.suffix.lower() not in WEIGHTS_ENDINGS:
+        raise typer.BadParameter(f"{out}: weights are written as TSV; the ending must be .tsv, .txt or none")
     cut = chosen_cut(min_precision, keep_share, keep, cost_ratio)
     if cut and min_confidence is not None:
         raise typer.BadParameter(f"--min-confidence: leave it out, or {_flag(*cut)}")

@@ -35,6 +35,8 @@ def show(report: Report, found: dict[str, Any], as_json: bool) -> None:
     give(found, as_json, report.headline)
     if as_json:
         return
+    if report.drift:
+        say(report.drift.explanation)
     if report.calibration:
         rows = [
             (aim, f"cut {row.cut:.3f}: keeps {percent(row.kept_share)}, precision {percent(row.precision)} "

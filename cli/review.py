@@ -33,7 +33,9 @@ def review(
         Path | None,
         typer.Option(
             "--import",
-            help="Store the reviews in a TSV or JSONL: uid, verdict, note.",
+            help="Store the reviews in a TSV, whose first line names its columns, or a JSONL: uid, verdict, note, "
+            "reason (as the plan says it: the estimate rests on audits), reviewer. Items of the plan's JSON, each with "
+            "a verdict added, are such lines.",
             exists=True,
             dir_okay=False,
         ),

@@ -1,4 +1,5 @@
-"""Reviews from a file, TSV or JSONL: every line is checked, here and by the service, before the first one is stored."""
+"""Reviews from a file, TSV or JSONL: every line is checked, here and by the service, before the first one is stored. An
+item of the plan with a verdict added is such a line of JSONL."""
 
 import json
 import re
@@ -10,12 +11,13 @@ from pydantic import ValidationError
 
 from cli.stack import StackError
 from service.client import ApiProblem, Client
-from service.schemas_reviews import ReviewBatch, ReviewOfPair
+from service.schemas_reviews import Proposal, ReviewBatch, ReviewOfPair
 
 MAX_LINES = 100_000
 MAX_LINE_BYTES = 65_536
 BATCH = 80  # with the longest notes, still below the cap on bodies
 TSV_COLUMNS = ["uid", "verdict", "note"]  # unless a first line that starts with `uid` names them
+ONLY_IN_PLAN = Proposal.model_fields.keys() - ReviewOfPair.model_fields.keys()  # what a reviewer was shown
 JSONL_ENDINGS = (".jsonl", ".json", ".ndjson")
 
 
@@ -100,7 +102,7 @@ def _object(path: Path, line: int, text: str) -> dict[str, Any]:
         _refuse(path, line, f"no JSON: {error}")
     if not isinstance(value, dict):
         _refuse(path, line, "a JSON object with uid and verdict is expected")
-    return value
+    return {name: said for name, said in value.items() if name not in ONLY_IN_PLAN}
 
 
 def _refuse(path: Path, line: int, why: str) -> NoReturn:

@@ -7,6 +7,7 @@ and in two spaces of each side: the encoder's, and that of the trained networks.
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,15 @@ class Agreement:
         sources: tuple[Ints, Ints],  # of every pair the two that it is made of, and must not ask
         learned: tuple[Any, Any] | None = None,
         on_progress: Callable[[float], None] = lambda fraction: None,
+        folder: Path | None = None,  # where there is room; a temporary folder may lie in memory
     ) -> None:
         self._size, self._count = len(pairs), count
         self._ids = {True: pairs.image_ids, False: pairs.caption_ids}
-        self.references = spread(count, MOST_REFERENCES)
+        # Of pairs that are listed several times one is enough: a mismatch would find itself among its neighbours.
+        self._contents = pairs.contents()
+        _, first = np.unique(self._contents[:count], return_index=True)
+        distinct = np.sort(first)
+        self.references = distinct[spread(len(distinct), MOST_REFERENCES)]
         given = [("encoder", pairs.images, pairs.captions)] + ([("learned", *learned)] if learned else [])
         self._spaces = [
             Space.fit(name, side == 0, sources[side], self.references) for name, *sources in given for side in (0, 1)
@@ -71,7 +77,7 @@ class Agreement:
         layout = [("place", np.int32, neighbours), ("cosine", np.float32, neighbours)]
         shape = (len(self._spaces), self._size)
         # On disk: a million pairs have more than a gigabyte of neighbours. The map keeps the nameless file.
-        with tempfile.TemporaryFile() as file:
+        with tempfile.TemporaryFile(dir=folder) as file:
             self._found = np.memmap(file, dtype=np.dtype(layout), mode="w+", shape=shape)
         for number, space in enumerate(self._spaces):
             for some in blocks(np.arange(self._size)):
@@ -114,7 +120,9 @@ class Agreement:
         near = space.index.nearest(self._vectors(space, rows)[first_of], kept + 3)
         places, cosines = (part[content] for part in near)
         found = self.references[places]
-        is_own = (found == rows[:, None]) | (found == first[:, None]) | (found == second[:, None])
+        is_own = np.zeros(found.shape, bool)
+        for own in (rows, first, second):
+            is_own |= self._contents[found] == self._contents[own][:, None]
         order = np.argsort(is_own, axis=1, kind="stable")[:, :kept]
         self._found["place"][number, rows] = np.take_along_axis(places, order, axis=1)
         self._found["cosine"][number, rows] = np.take_along_axis(cosines, order, axis=1)

@@ -23,15 +23,16 @@ def given_categories(pairs: Pairs) -> Labels:
             "class), or set method_options.clusters=K to make K pseudo-categories from the captions"
         )
     labels = np.asarray(pairs.labels, dtype=np.int64)
-    if missing := int((labels < 0).sum()):
+    own = labels[: pairs.own]  # probes have the labels of these
+    if missing := int((own < 0).sum()):
         raise TrainingError(
-            f"{missing:,} of {len(labels):,} pairs have no label; give every pair one, or set "
+            f"{missing:,} of {len(own):,} pairs have no label; give every pair one, or set "
             "method_options.clusters=K to make K pseudo-categories from the captions"
         )
-    if labels.min() == labels.max():
+    if own.min() == own.max():
         raise TrainingError("all pairs have the same label; at least two categories are needed to tell a wrong one")
-    if labels.max() >= len(labels):
-        raise TrainingError(f"categories must be numbered from 0 without gaps, but one is {labels.max():,}")
+    if own.max() >= len(own):
+        raise TrainingError(f"categories must be numbered from 0 without gaps, but one is {own.max():,}")
     return labels
 
 
@@ -39,9 +40,10 @@ def cluster_captions(pairs: Pairs, clusters: int, seed: int) -> Labels:
     """(N,) clusters of the caption features, fitted on a bounded sample; the same seed gives the same ones."""
     from sklearn.cluster import MiniBatchKMeans  # takes a second to load, which only this needs
 
+    most = pairs.own // 2
+    if not 2 <= clusters <= most:
+        raise TrainingError(f"method_options.clusters must be between 2 and {most:,} for {pairs.own:,} pairs")
     count = len(pairs)
-    if not 2 <= clusters <= count // 2:
-        raise TrainingError(f"method_options.clusters must be between 2 and {count // 2:,} for {count:,} pairs")
     rows = spread(count, max(_FIT_ROWS, 4 * clusters))
     sample = gather(pairs.captions, rows).numpy()
     # scikit-learn warns where there are fewer different captions than clusters; fewer clusters then do.

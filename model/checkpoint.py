@@ -50,9 +50,8 @@ def load_newest(folder: Path, config_hash: str, pairs: int) -> dict[str, Any] | 
         if state["config_hash"] != config_hash:
             raise CheckpointMismatch(f"{path.name} was made with another configuration; use another folder")
         if state["pairs"] != pairs:
-            raise CheckpointMismatch(
-                f"{path.name} belongs to a collection of {state['pairs']} pairs, this one has {pairs}"
-            )
+            # Not how many: known mismatches are counted with them, and are nobody's business.
+            raise CheckpointMismatch(f"{path.name} belongs to a collection of another size; use another folder")
         return state
     return None
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from model.exchanges import exchange
+from model.exchanges import Exchanges, exchange
 from model.inputs import FeatureReader
 from model.linear_maps import NAMES, LastingMaps, Maps
 from model.neighbours import all_threads
@@ -18,6 +18,7 @@ from model.positions import blocks, spread
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 # Pairs that maps are fitted to: so many, evenly spread, know a larger collection well enough.
 MOST_REFERENCES = 50_000
@@ -26,6 +27,9 @@ _NEGATIVES = 1000
 _COMPONENTS = 256  # that are read; chosen as the settings of model/linear_maps.py were
 # Parts that a collection is divided into, and how often anew: the more, the less it matters which map judges a pair.
 _FOLDS, _REPEATS = 10, 2
+# Probes that are judged at a time, as a share of the pairs: each ties its two sources together, and more of them would
+# tie all of a small collection into one, of which no part could be left out.
+_TYING_SHARE = 0.5
 _SEED = 86_028_121
 
 
@@ -39,6 +43,14 @@ class Odds:
     kinds: npt.NDArray[np.int8]  # (M,) RANDOM or NEAR
 
 
+@dataclass(frozen=True)
+class _Division:
+    """A way to divide the collection: what belongs together, and whom that allows to judge."""
+
+    made: Exchanges
+    is_judged: Bools  # (N,) of pairs and probes
+
+
 class Correlation:
     """Asked again whenever it is known better whom to trust."""
 
@@ -47,37 +59,59 @@ class Correlation:
         the caption of each came from: no map that judges a probe has seen these, for they would contradict it, as
         nothing contradicts a real mismatch."""
         self._pairs, self._sides = pairs, (pairs.images, pairs.captions)
-        self._readers = [FeatureReader.fit(side, is_pooled=True, components=_COMPONENTS) for side in self._sides]
+        components = min(_COMPONENTS, max(1, count - 1))  # more have no meaning, and cost time
+        self._readers = [FeatureReader.fit(side, is_pooled=True, components=components) for side in self._sides]
         self.references = spread(count, MOST_REFERENCES)
         self._known = [self._gathered(side, self.references) for side in (0, 1)]
         # Where every pair is a reference its vectors are there already, and so are those of a probe.
         self._places = sources if len(self.references) == count else None
         self._negatives = spread(len(self.references), _NEGATIVES)
-        self.exchanges = exchange(pairs, count, sources, lambda rows: np.asarray(self._gathered(0, rows).numpy()))
+        divisions = [self._division(count, sources, tying) for tying in _portions(count, len(pairs) - count)]
+        self._divisions = divisions * (_REPEATS if len(divisions) == 1 else 1)
+
+    @property
+    def exchanges(self) -> Exchanges:
+        """The mismatches whose odds are told."""
+        return self._divisions[0].made
 
     def asked(self, trust: Floats) -> Odds:
         """`trust` has a number for each reference."""
-        made = self.exchanges
+        known = self.exchanges
         found = np.zeros((len(self._pairs), len(NAMES)), np.float32)
-        wrong = np.zeros((len(made.kinds), len(NAMES)), np.float32)
+        wrong = np.zeros((len(known.kinds), len(NAMES)), np.float32)
+        times = np.sum([division.is_judged for division in self._divisions], axis=0)[:, None]
         weight = torch.from_numpy(trust)
-        with all_threads(), torch.inference_mode():
-            for repeat in range(_REPEATS):
-                rng = np.random.default_rng(_SEED + repeat)
-                fold = (rng.permutation(int(made.parties.max()) + 1) % _FOLDS)[made.parties]
+        with all_threads(len(self._pairs) * _NEGATIVES * _COMPONENTS), torch.inference_mode():
+            for number, division in enumerate(self._divisions):
+                parties = division.made.parties
+                rng = np.random.default_rng(_SEED + number)
+                fold = (rng.permutation(int(parties.max()) + 1) % _FOLDS)[parties]
                 for part, maps in enumerate(self._maps(weight, fold[self.references])):
-                    for rows in blocks(np.flatnonzero(fold == part)):
-                        found[rows] += self._odds(maps, rows, rows) / _REPEATS
-                    for some in blocks(np.flatnonzero(fold[made.shown] == part)):
-                        wrong[some] += self._odds(maps, made.shown[some], made.said[some]) / _REPEATS
-        return Odds(found, wrong, made.kinds)
+                    for rows in blocks(np.flatnonzero((fold == part) & division.is_judged)):
+                        found[rows] += self._odds(maps, rows, rows) / times[rows]
+                    if division.made is known:
+                        for some in blocks(np.flatnonzero(fold[known.shown] == part)):
+                            wrong[some] += self._odds(maps, known.shown[some], known.said[some])
+        wrong /= sum(division.made is known for division in self._divisions)
+        return Odds(found, wrong, known.kinds)
 
     def lasting(self, trust: Floats) -> LastingMaps:
         """For pairs that come later: no fold has to be left out."""
-        with all_threads(), torch.inference_mode():
+        with all_threads(len(self.references) * _COMPONENTS**2), torch.inference_mode():
             maps = Maps.fit(self._moments(torch.from_numpy(trust), slice(None)), self._known[0].shape[1])
         images, captions = (side[self._negatives] for side in self._known)
         return LastingMaps(maps, (self._readers[0], self._readers[1]), (images, captions))
+
+    def _division(self, count: int, sources: tuple[Ints, Ints], tying: Bools) -> _Division:
+        """Only these probes are tied to their sources, and judged."""
+        rows = np.arange(len(self._pairs))
+        is_judged = rows < count
+        is_judged[count:] = tying
+        images, captions = (np.where(is_judged, source, rows) for source in sources)
+        made = exchange(
+            self._pairs, count, (images, captions), lambda some: np.asarray(self._gathered(0, some).numpy())
+        )
+        return _Division(made, is_judged)
 
     def _maps(self, trust: Tensor, fold: Ints) -> Iterator[Maps]:
         """For every part of the collection maps that are fitted to all others."""
@@ -111,3 +145,9 @@ class Correlation:
 
     def _gathered(self, side: int, rows: Ints) -> Tensor:
         return torch.cat([self._readers[side](self._sides[side], some)[0] for some in blocks(rows)])
+
+
+def _portions(count: int, probes: int) -> list[Bools]:
+    """Which probes are judged at a time beside `count` pairs: all, or where they are many a part of them in turn."""
+    parts = max(1, -(-probes // max(1, round(_TYING_SHARE * count))))
+    return [np.arange(probes) % parts == number for number in range(parts)]

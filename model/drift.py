@@ -17,6 +17,7 @@ OUTSIDE = 0.01
 # Other data has at least this share outside, and more than chance would put there if several times OUTSIDE were usual.
 _LEAST_SHARE, _USUAL, _CHANCE = 0.10, 0.03, 0.001
 _STEPS = 200
+_SIDES = ("images", "captions")
 
 
 @dataclass(frozen=True)
@@ -38,18 +39,15 @@ class Familiar:
     def compare(self, outside: npt.NDArray[np.int64], count: int, evidence: Floats, names: list[str]) -> dict[str, Any]:
         """`evidence` of a sample of the `count` new pairs."""
         shares = outside / count
-        strange = [
-            name
-            for name, number, share in zip(("images", "captions"), outside, shares, strict=True)
-            if share >= _LEAST_SHARE and binom.sf(number - 1, count, _USUAL) < _CHANCE
-        ]
+        suspects = [side for side in (0, 1) if shares[side] >= _LEAST_SHARE]
+        strange = [side for side in suspects if binom.sf(outside[side] - 1, count, _USUAL) < _CHANCE]
         distances = [distance(self.evidence[:, column], evidence[:, column]) for column in range(len(names))]
         return {
             "images": round(float(shares[0]), 4),
             "captions": round(float(shares[1]), 4),
             "evidence": {name: round(value, 4) for name, value in zip(names, distances, strict=True)},
             "looks_different": bool(strange),
-            "explanation": _sentence(shares, strange),
+            "explanation": _sentence(shares, suspects, strange),
         }
 
 
@@ -62,14 +60,17 @@ def distance(quantiles: Floats, values: Floats) -> float:
     return float(np.abs(np.searchsorted(ordered, quantiles, side="right") / len(ordered) - known).max())
 
 
-def _sentence(shares: Floats, strange: list[str]) -> str:
+def _sentence(shares: Floats, suspects: list[int], strange: list[int]) -> str:
     measured = (
         f"{shares[0]:.1%} of the images and {shares[1]:.1%} of the captions are farther from all that the run learned "
         f"from than {1 - OUTSIDE:.0%} of its own were"
     )
-    if not strange:
+    if not suspects:
         return f"The new pairs look like those of the run: {measured}."
+    if not strange:
+        return f"There are too few new pairs to tell whether they look like those of the run: {measured}."
+    named = " and ".join(_SIDES[side] for side in strange)
     return (
-        f"The {' and '.join(strange)} no longer look like those of the run: {measured}. Do not rely on these scores; "
+        f"The {named} no longer look like those of the run: {measured}. Do not rely on these scores; "
         "start a run of its own on the new pairs."
     )

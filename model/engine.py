@@ -79,9 +79,9 @@ class Engine:
     ) -> None:
         if len(pairs) < MIN_PAIRS:
             raise TrainingError(f"{len(pairs)} pairs are too few to learn from; at least {MIN_PAIRS} are needed")
-        self.config, self.reasons = resolve(config, len(pairs), is_joint=pairs.is_joint)
+        self.config, self.reasons = resolve(config, len(pairs), is_joint=pairs.is_joint, is_advised=adviser is not None)
         self._pairs = pairs
-        self._folder = folder
+        self.folder = folder
         self._device = torch.device(device)
         self._on_progress = on_progress or (lambda progress: None)
         self._should_stop = should_stop or (lambda: False)
@@ -92,6 +92,7 @@ class Engine:
         self._fleet = Fleet()
         # Several processes exchange what they have in one order, and one GPU does one thing after the other.
         self._is_concurrent = is_concurrent and self._fleet.size == 1 and self._device.type == "cpu"
+        self._is_learned = torch.from_numpy(pairs.learnable())
         self._batches = 0
         self._is_finished = False
         self._is_readable = False  # the whole collection was judged by the networks as they are
@@ -149,8 +150,8 @@ class Engine:
         self._steps = [0] * self.config.networks
         self._dynamics = Dynamics(self.config.networks, len(self._pairs))
         saved = None
-        if self._folder is not None:
-            saved = checkpoint.load_newest(self._folder, config_hash(self.config), len(self._pairs))
+        if self.folder is not None:
+            saved = checkpoint.load_newest(self.folder, config_hash(self.config), len(self._pairs))
         self._networks = Networks(
             self._pairs,
             self.config,
@@ -168,7 +169,7 @@ class Engine:
                 order.set_state(state)
 
     def _save(self) -> None:
-        if self._folder is None or self._fleet.rank > 0:
+        if self.folder is None or self._fleet.rank > 0:
             return
         state = {
             "config_hash": config_hash(self.config),
@@ -180,7 +181,7 @@ class Engine:
             "orders": [order.get_state() for order in self._orders],
             **self._networks.state(),
         }
-        checkpoint.save(self._folder, self._done, state)
+        checkpoint.save(self.folder, self._done, state)
 
     def _epoch(self, phase: Phase, epoch: int) -> None:
         if epoch == 0 and self._done > 0:
@@ -237,17 +238,17 @@ class Engine:
 
     def _learner(self, phase: Phase, k: int) -> Learner:
         """How many steps network k takes in this epoch, and the batches of every subset that is not empty."""
-        chosen = {name: self._usable(rows) for name, rows in self._method.subsets(phase, k).items()}
+        chosen = {name: rows[self._is_learned[rows]] for name, rows in self._method.subsets(phase, k).items()}
         subsets = {name: rows for name, rows in chosen.items() if len(rows) > 0}
+        if not subsets:
+            raise TrainingError(
+                "every pair that could be learned from was called a mismatch by a reviewer; nothing is left to learn "
+                "from: review some of them as matches, or delete reviews"
+            )
         first = next(iter(subsets.values()))
         return max(1, len(first) // self._batch_size), {
             name: self._stream(rows, self._orders[k]) for name, rows in subsets.items()
         }
-
-    def _usable(self, rows: Tensor) -> Tensor:
-        """Nothing is learned from what a person called a mismatch."""
-        anchors = self._pairs.anchors
-        return rows if anchors is None else rows[torch.from_numpy(anchors[rows.numpy()] >= 0)]
 
     def _stream(self, rows: Tensor, order: torch.Generator) -> Iterator[Tensor]:
         """Whole batches of a subset without end, newly shuffled every time round; a short rest is left out."""

@@ -39,7 +39,7 @@ def exchange(pairs: Pairs, count: int, sources: tuple[Ints, Ints], vectors: Call
     """The first `count` pairs are exchanged; behind them are probes, made of the images and captions at `sources`.
     `vectors` gives those of images, which tell who resembles whom."""
     groups = _groups(pairs, sources)
-    _, first = np.unique(groups[:count], return_index=True)
+    of_pairs, first = np.unique(groups[:count], return_index=True)
     rng = np.random.default_rng(_SEED)
     order = rng.permutation(len(first))[:_MOST]
     some = first[order]
@@ -53,8 +53,8 @@ def exchange(pairs: Pairs, count: int, sources: tuple[Ints, Ints], vectors: Call
     said = some[np.concatenate([right, left, near[:, ::-1].ravel()])]
     kinds = np.repeat(np.array([RANDOM, NEAR], np.int8), [2 * len(left), near.size])
     is_wrong = _differ(pairs, shown, said)
-    party = np.arange(len(first)) + len(couples)
-    party[order[couples[mixed].ravel()]] = np.arange(couples.size) // 4
+    party = np.arange(int(groups.max()) + 1) + len(couples)
+    party[of_pairs[order[couples[mixed].ravel()]]] = np.arange(couples.size) // 4
     _, parties = np.unique(party[groups], return_inverse=True)
     return Exchanges(shown[is_wrong], said[is_wrong], kinds[is_wrong], np.asarray(parties, np.int64))
 
@@ -82,9 +82,7 @@ def _differ(pairs: Pairs, some: Ints, others: Ints) -> npt.NDArray[np.bool_]:
 
 def _groups(pairs: Pairs, sources: tuple[Ints, Ints]) -> Ints:
     """(N,) a number for all that must be judged by the same maps: copies of a pair, and a probe with its sources."""
-    _, images = np.unique(pairs.image_ids, return_inverse=True)
-    _, copies = np.unique(images * (int(pairs.caption_ids.max()) + 1) + pairs.caption_ids, return_inverse=True)
-    rows = np.arange(len(pairs))
+    rows, copies = np.arange(len(pairs)), pairs.contents()
     links = [(rows, len(pairs) + copies), *((rows[part != rows], part[part != rows]) for part in sources)]
     ends = [np.concatenate(end) for end in zip(*links, strict=True)]
     size = len(pairs) + int(copies.max()) + 1

@@ -9,6 +9,7 @@ The odds level off where every pair is a mismatch; the height of that plateau te
 probe gives w, b and pi together.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +17,10 @@ import numpy.typing as npt
 from scipy.special import expit, log_expit
 
 from model.fitting import minimise
+from model.positions import blocks
 
 Floats = npt.NDArray[np.float64]
+Table = npt.NDArray[np.floating]  # (N, F) evidence: float32 where there is a row for every pair of a collection
 Bools = npt.NDArray[np.bool_]
 
 # What pi may be: below the first there is no evidence of any mismatch.
@@ -36,13 +39,24 @@ _BELIEVED = (4.0, 8.0)
 # they may: with few probes it leads, with many the probes decide. Flickr8k, seed 10, AUROC of the correlation alone,
 # then fused with 1 and 1, 3 and 2, 4 and 4: 6,000 pairs, 80 %, .9669, .9642, .9663, .9614; 60 %, .9719, .9727, .9729,
 # .9707; 30,000 pairs, 80 %, .9778, .9837, .9835, .9835; 60 %, .9808, .9901, .9900, .9902.
-_LEAD, _LEADER_SPREAD = 3.0, 2.0
+LEAD, _LEADER_SPREAD = 3.0, 2.0
+# It does not lead where it tells probes from pairs less well than the best evidence does, chance allowed for: not at
+# all below the first share of what that one tells, fully from the second on.
+_LEADING = (0.5, 0.8)
 # Where evidence may speak against itself it is not known which way it speaks.
 SIGNED_PRIOR = (0.0, 1.0)
 # Pairs that a fit looks at; more would not change the weights in a way that matters.
 MOST_FITTED = 50_000
 # Keeps samples apart from what others draw with the same seed: a benchmark's noise would be taken whole.
 SAMPLE_SEED = 32_452_843
+
+
+@dataclass(frozen=True)
+class Leader:
+    """Evidence that counts for more than all other before the fit."""
+
+    column: int
+    times: float = LEAD  # as much as all other does together
 
 
 @dataclass(frozen=True)
@@ -54,19 +68,22 @@ class Fusion:
     noise_rate: float
     likelihood: float
 
-    def score(self, evidence: Floats) -> Floats:
+    def score(self, evidence: Table) -> Floats:
         """Log odds that a pair matches."""
-        return np.asarray(evidence @ self.weights + self.offset)
+        out = np.empty(len(evidence))
+        for rows in blocks(np.arange(len(evidence))):
+            out[rows] = evidence[rows] @ self.weights + self.offset
+        return out
 
 
 def fit(
-    evidence: Floats,
+    evidence: Table,
     is_probe: Bools,
     weight: Floats,
     anchors: npt.NDArray[np.int8] | None = None,
     *,
     is_signed: bool = False,
-    leader: int | None = None,
+    leader: Leader | None = None,
     prior: tuple[float | Floats, float | Floats] | None = None,
 ) -> Fusion:
     """Evidence (N, F), standardised and high where a pair matches; `weight` counts some rows less than others.
@@ -74,8 +91,10 @@ def fit(
     Pairs that people judged (`anchors`: 1 match, -1 mismatch) say what they are besides: the likelihood of that is
     P(mismatch | x) itself, however they were chosen by their evidence. Without `is_signed` no evidence may speak
     against itself: with a few hundred probes that is what keeps chance out. `leader` is evidence that counts for more
-    than all other before the fit. `prior` is the mean and spread of a normal prior of the weights.
+    than all other before the fit, unless the probes say that it knows little. `prior` is the mean and spread of a
+    normal prior of the weights.
     """
+    evidence = evidence.astype(np.float64)
     mean, spread = prior or (SIGNED_PRIOR if is_signed else expected(evidence, is_probe, weight, leader))
     said = np.zeros(len(evidence)) if anchors is None else anchors.astype(float)
     probes, others = float(weight[is_probe].sum()), float(weight[~is_probe].sum())
@@ -100,16 +119,20 @@ def fit(
     return Fusion(found.x[:width], float(found.x[width]), float(np.exp(found.x[-1])), -found.fun * probes)
 
 
-def presumed(evidence: Floats, is_probe: Bools, weight: Floats, leader: int | None = None) -> Fusion:
-    """Without a fit, for probes that are too few for one: all evidence counts as expected."""
-    weights, _ = expected(evidence, is_probe, weight, leader)
+def presumed(evidence: Table, is_probe: Bools, weight: Floats, leader: Leader | None = None) -> Fusion:
+    """Without a fit, where probes are too few for one or look different from all that was learned by heart: all
+    evidence counts as expected, and the leader leads whatever they say."""
+    weights, _ = expected(evidence, is_probe, weight, leader, leads=1.0)
     return Fusion(weights, 0.0, float("nan"), float("nan"))
 
 
-def expected(evidence: Floats, is_probe: Bools, weight: Floats, leader: int | None = None) -> tuple[Floats, Floats]:
+def expected(
+    evidence: Table, is_probe: Bools, weight: Floats, leader: Leader | None = None, leads: float | None = None
+) -> tuple[Floats, Floats]:
     """Mean and spread of each weight before the fit: by how well each kind of evidence tells probes from other pairs
     when asked alone, and shared among those that say the same. Copies of one opinion would else outvote a better one,
-    and chance would count as much as knowledge."""
+    and chance would count as much as knowledge. How much the leader `leads`, 0 to 1, is asked of the probes where it is
+    not said."""
     pairs, counted = evidence[~is_probe], weight[~is_probe]
     lead = np.array([_lead(column, is_probe, weight) for column in evidence.T])
     error = (12 * weight[is_probe].sum()) ** -0.5  # of a lead where there is none
@@ -121,12 +144,16 @@ def expected(evidence: Floats, is_probe: Bools, weight: Floats, leader: int | No
     share = belief * worth / max(worth.mean(), 1e-12) + 1 - belief
     mean, spread = MEAN * share, SPREAD * (belief * np.maximum(sureness, _LEAST_SPREAD) + 1 - belief)
     if leader is not None:
-        mean[leader] = _LEAD * (mean.sum() - mean[leader])
-        spread[leader] *= _LEADER_SPREAD * len(mean) ** 0.5
+        column = leader.column
+        if leads is None:
+            told = (lead[column] + _STANDARD_ERRORS * error) / max(lead.max(), 1e-9)
+            leads = float(np.clip((told - _LEADING[0]) / (_LEADING[1] - _LEADING[0]), 0, 1))
+        mean[column] += leads * (leader.times * (mean.sum() - mean[column]) - mean[column])
+        spread[column] *= 1 + leads * (_LEADER_SPREAD * len(mean) ** 0.5 - 1)
     return mean, spread
 
 
-def _lead(values: Floats, is_probe: Bools, weight: Floats) -> float:
+def _lead(values: npt.NDArray[np.floating], is_probe: Bools, weight: Floats) -> float:
     """How much more often than every second time a pair is above a probe; at least 0."""
     order = np.argsort(values[~is_probe])
     ordered, below = values[~is_probe][order], np.concatenate([[0.0], np.cumsum(weight[~is_probe][order])])
@@ -136,8 +163,8 @@ def _lead(values: Floats, is_probe: Bools, weight: Floats) -> float:
 
 
 def cross_fitted(
-    evidence: Floats, is_probe: Bools, weight: Floats, anchors: npt.NDArray[np.int8], seed: int, *,
-    is_signed: bool, leader: int | None = None,
+    evidence: Table, is_probe: Bools, weight: Floats, anchors: npt.NDArray[np.int8], seed: int, *,
+    is_signed: bool, leader: Leader | None = None,
 ) -> tuple[Floats, list[Fusion]]:  # fmt: skip
     """Every pair's score by a fit that did not see it, probes and others alike, on one scale; and the fits."""
     rng = np.random.default_rng(seed)
@@ -166,8 +193,12 @@ def sampled(
     return np.sort(np.concatenate([rows[is_probe[rows]], rng.choice(others, most, replace=False)]))
 
 
-def standardised(columns: Floats, is_probe: Bools) -> Floats:
-    """Mean 0 and spread 1 over the pairs that are no probes; a constant column is 0."""
-    pairs = columns[~is_probe]
-    spread = pairs.std(axis=0)
-    return np.asarray((columns - pairs.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf))
+def standardised(columns: Iterable[npt.NDArray[np.floating]], is_probe: Bools) -> npt.NDArray[np.float32]:
+    """(N, F) the columns with mean 0 and spread 1 over the pairs that are no probes; a constant one is 0."""
+    return np.stack([_standardised(column, is_probe) for column in columns], axis=1)
+
+
+def _standardised(column: npt.NDArray[np.floating], is_probe: Bools) -> npt.NDArray[np.float32]:
+    pairs = column[~is_probe].astype(np.float64)
+    spread = pairs.std()
+    return np.asarray((column - pairs.mean()) / (spread if spread > 1e-12 else np.inf), np.float32)

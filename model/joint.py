@@ -10,13 +10,13 @@ from model.positions import blocks, spread
 _SAMPLE = 8192
 
 
-def joint_similarity(pairs: Pairs) -> npt.NDArray[np.float64]:
+def joint_similarity(pairs: Pairs) -> npt.NDArray[np.float32]:
     """(N,) cosines of images and captions."""
     count = len(pairs)
     sample = spread(count, _SAMPLE)
     sides = (pairs.images, pairs.captions)
     means = [np.asarray(side[sample], dtype=np.float32).mean(axis=0) for side in sides]
-    out = np.empty(count)
+    out = np.empty(count, np.float32)
     for rows in blocks(np.arange(count)):
         images, captions = (
             unit(np.asarray(side[rows], np.float32) - mean) for side, mean in zip(sides, means, strict=True)

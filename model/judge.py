@@ -10,31 +10,33 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
-from model.calibration import Calibration, Interval, calibrate
+from model.calibration import Calibration, calibrate
 from model.config import parse_run_config, run_config_to_dict
 from model.correlation import Correlation
 from model.drift import Familiar
 from model.errors import TrainingError
-from model.fusion import presumed
+from model.expectations import Interval
+from model.fusion import Leader, presumed
 from model.linear_maps import NAMES as CORRELATIONS
 from model.linear_maps import LastingMaps
 from model.pairs import Pairs
 from model.positions import Ints, spread
-from model.probes import LEAST_PROBES, NEAR, make_probes, with_probes
+from model.probes import NEAR, make_probes, with_probes
 from model.trained import Trained
-from model.weighing import kinds_among
+from model.weighing import FEW_DRAWS, beforehand, kinds_among
 from model.witnesses import Arrays, Look, Witnesses
 
 Floats = npt.NDArray[np.float64]
 
 # Keeps these mismatches apart from those that were learned.
 FRESH_SEED = 500_009
-# Pairs of the training that are learned from here, and fresh mismatches of them.
+# Pairs of the training that are learned from here, and fresh mismatches of them; not more than there are pairs.
 _MOST_FITTED, _FRESH = 5_000, 1_000
 _MOST_FOLLOWED = 10_000
 _ARRAYS = ("mean", "scale", "weights", "offsets", "probe_kinds", "probe_scores")
@@ -49,7 +51,6 @@ class Judge:
     weights: Floats  # (1 + networks, F): of all evidence, then of each network's alone
     offsets: Floats  # (1 + networks,)
     calibration: Calibration
-    kind_weights: tuple[float, float]
     probe_kinds: npt.NDArray[np.int8]
     probe_scores: Floats
     familiar: Familiar
@@ -61,8 +62,8 @@ class Judge:
         witnesses = Witnesses.choose(trained, pairs, confidence)
         rows = spread(len(pairs), _MOST_FITTED)
         own = pairs.taken(rows)
-        count, probes = len(own), make_probes(own, _FRESH / len(own), seed)
-        if len(probes) < LEAST_PROBES:
+        count, probes = len(own), make_probes(own, min(1.0, _FRESH / len(own)), seed)
+        if not len(probes):
             raise TrainingError("the images or captions are too much alike to make mismatches of them")
         both = with_probes(own, probes)
         correlation = Correlation(both, count, probes.sources(count))
@@ -73,13 +74,16 @@ class Judge:
         mean, deviation = look.table[~is_probe].mean(axis=0), look.table[~is_probe].std(axis=0)
         scale = np.where(deviation > 1e-12, deviation, np.inf)
         table = (look.table - mean) / scale
-        counts = kinds_among(odds, count, seed).weights(probes.kinds)
+        kinds = kinds_among(odds, count, seed)
+        counts = kinds.weights(probes.kinds)
         counted = np.concatenate([np.ones(count), np.take(counts, probes.kinds)])
         leader = "joint" if pairs.is_joint else CORRELATIONS[1 if counts[NEAR] > 0 else 0]
-        fused = presumed(table, is_probe, counted, _names(witnesses).index(leader))
+        fused = presumed(table, is_probe, counted, Leader(_names(witnesses).index(leader)))
         all_weights = fused.weights / max(float(fused.score(table[~is_probe]).std()), 1e-9)
         score = table @ all_weights
-        calibration = calibrate(score[:count], score[count:], counted[count:], seed)
+        # Few draws: nobody is shown its intervals, new pairs have their own.
+        told = beforehand(odds, kinds, np.arange(count), seed)
+        calibration = calibrate(score[:count], score[count:], counted[count:], seed, FEW_DRAWS, told)
         weights, offsets = _of_networks(witnesses, table[:count], calibration.confidence(score[:count]))
         return cls(
             witnesses,
@@ -89,7 +93,6 @@ class Judge:
             np.vstack([all_weights, weights]),
             np.append(0.0, offsets),
             calibration,
-            counts,
             probes.kinds,
             score[count:],
             Familiar.of(look.nearest[:count], table[:count]),
@@ -111,7 +114,6 @@ class Judge:
             "config": run_config_to_dict(self.witnesses.trained.config),
             "count": count,
             "calibration": self.calibration.to_dict(),
-            "kind_weights": self.kind_weights,
         }
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {"familiar_nearest": self.familiar.nearest, "familiar_evidence": self.familiar.evidence}
@@ -120,9 +122,12 @@ class Judge:
 
     @classmethod
     def load(cls, path: Path, checkpoints: Path, device: str = "cpu") -> "Judge":
-        """TrainingError where the checkpoints are gone, or the file was left by a version that knew less."""
-        with np.load(path, allow_pickle=False) as file:
-            arrays: Arrays = dict(file)
+        """TrainingError where the checkpoints are gone, or the file is damaged or left by a version that knew less."""
+        try:
+            with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+                arrays: Arrays = dict(file)
+        except (BadZipFile, EOFError, ValueError) as error:  # a file that is cut short, or none of NumPy's
+            raise TrainingError(f"{path.name} is damaged: {error}") from error
         if "maps_mean_0" not in arrays:
             raise TrainingError(f"{path.name} was written by an older version of Pairsift")
         told = json.loads(str(arrays["told"]))
@@ -132,7 +137,6 @@ class Judge:
             Witnesses.from_arrays(trained, arrays),
             LastingMaps.from_arrays(arrays),
             calibration=Calibration(**given | {"noise_rate": Interval(**given["noise_rate"])}),
-            kind_weights=(told["kind_weights"][0], told["kind_weights"][1]),
             familiar=Familiar(arrays["familiar_nearest"], arrays["familiar_evidence"]),
             **{name: arrays[name] for name in _ARRAYS},
         )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from model.fitting import minimise
-from model.fusion import RATES, SAMPLE_SEED, sampled
+from model.fusion import RATES, SAMPLE_SEED, Table, sampled
 from model.probes import NEAR, RANDOM
 
 Floats = npt.NDArray[np.float64]
@@ -43,16 +43,16 @@ class Kinds:
         return float(weights[0]), float(weights[1])
 
 
-def kinds_of(evidence: Floats, kinds: npt.NDArray[np.int8], seed: int) -> Kinds:
+def kinds_of(evidence: Table, kinds: npt.NDArray[np.int8], seed: int) -> Kinds:
     """From standardised evidence of pairs (`kinds` is -1) and of known mismatches."""
     if not (kinds == NEAR).any():
         return Kinds(1.0, 0.0)
     if not (kinds == RANDOM).any():
         return Kinds(0.0, 1.0)
     rows = sampled(np.arange(len(kinds)), kinds >= 0, np.random.default_rng(seed + SAMPLE_SEED), _MOST_FITTED)
-    evidence, kinds = evidence[rows], kinds[rows]
-    rates, likelihood = _fit(evidence, kinds, RATES[1])
-    alone, without = _fit(evidence, kinds, RATES[0])
+    some, kinds = evidence[rows].astype(np.float64), kinds[rows]
+    rates, likelihood = _fit(some, kinds, RATES[1])
+    alone, without = _fit(some, kinds, RATES[0])
     if likelihood - without < max(_LEAST_GAIN, _LEAST_GAIN_EACH * (kinds == NEAR).sum()):
         return Kinds(float(alone[0]), 0.0)
     return Kinds(float(rates[0]), float(rates[1]))

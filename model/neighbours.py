@@ -21,6 +21,9 @@ _BLOCK = 8192
 # Cosines that an exact search holds at a time: what stays in a processor's cache.
 _COMPARED = 4_000_000
 
+# Products of single numbers below which a second core costs more than it gives, and on a busy machine far more.
+_LEAST_SHARED = 200_000_000
+
 _threads = 1  # of a search
 
 
@@ -79,7 +82,7 @@ class Exact:
     def nearest(self, queries: Vectors, count: int) -> tuple[Ints, Vectors]:
         size = max(1, _COMPARED // len(self._vectors))
         compared = torch.empty(min(size, len(queries)), len(self._vectors))  # once: new memory costs as much again
-        with all_threads(), torch.inference_mode():
+        with all_threads(len(queries) * self._vectors.numel()), torch.inference_mode():
             found = [
                 torch.mm(part, self._vectors.T, out=compared[: len(part)]).topk(count)
                 for part in torch.split(torch.from_numpy(queries), size)
@@ -117,17 +120,17 @@ class Lists:
 
 def cosines_at(vectors: Vectors, places: Ints, queries: Vectors) -> Vectors:
     """(n, k) products of each of n queries with the k vectors at its places (n, k)."""
-    with all_threads(), torch.inference_mode():
+    with all_threads(places.size * vectors.shape[1]), torch.inference_mode():
         chosen = torch.from_numpy(vectors)[torch.from_numpy(places.astype(np.int64))]  # (n, k, D)
         return np.asarray(torch.bmm(chosen, torch.from_numpy(queries)[:, :, None])[:, :, 0].numpy())
 
 
 @contextmanager
-def all_threads() -> Iterator[None]:
-    """Torch on as many cores as searches take, and faiss with it, which shares its OpenMP. Afterwards the number is
-    what it was, because products differ in their last digit with it."""
+def all_threads(products: int = _LEAST_SHARED) -> Iterator[None]:
+    """Torch on as many cores as searches take, and faiss with it, which shares its OpenMP; for so many products of
+    single numbers. Afterwards the number is what it was, because products differ in their last digit with it."""
     before = torch.get_num_threads()
-    torch.set_num_threads(_threads)
+    torch.set_num_threads(_threads if products >= _LEAST_SHARED else 1)
     try:
         yield
     finally:

@@ -25,14 +25,39 @@ class Pairs:
     labels: npt.NDArray[np.int64] | None = None  # (N,) category of each pair, from 0; for MRL
     anchors: npt.NDArray[np.int8] | None = None  # (N,) what people said: 1 match, -1 mismatch, 0 nothing
     is_joint: bool = False  # one encoder made both sides in one space, so that their cosine means something
+    probes: int = 0  # how many of them, the last ones, are known mismatches made of the others (model/probes.py)
 
     def __post_init__(self) -> None:
-        parts = {name: value for name, value in vars(self).items() if value is not None and name != "is_joint"}
+        numbers = ("is_joint", "probes")
+        parts = {name: value for name, value in vars(self).items() if value is not None and name not in numbers}
         if len({len(value) for value in parts.values()}) != 1:
             raise ValueError(f"{', '.join(parts)} must have the same length")
 
     def __len__(self) -> int:
         return len(self.image_ids)
+
+    @property
+    def own(self) -> int:
+        """How many are the collection's own: what users are told, and limits they are held to, are of these alone."""
+        return len(self) - self.probes
+
+    def contents(self) -> npt.NDArray[np.int64]:
+        """(N,) a number for each image with each caption: the same for all pairs that show and say the same."""
+        _, images = np.unique(self.image_ids, return_inverse=True)
+        _, numbers = np.unique(images * (int(self.caption_ids.max()) + 1) + self.caption_ids, return_inverse=True)
+        return np.asarray(numbers, np.int64)
+
+    def learnable(self) -> npt.NDArray[np.bool_]:
+        """(N,) False for what a person called a mismatch, and for repeats: a mismatch that is listed twice would be
+        learned by heart in half the time."""
+        rows = np.arange(len(self)) if self.anchors is None else np.flatnonzero(self.anchors >= 0)
+        content = self.contents()
+        if self.labels is not None:  # the same with another label is something else to learn
+            content = content * (int(self.labels.max()) + 2) + self.labels + 1
+        _, first = np.unique(content[rows], return_index=True)
+        found = np.zeros(len(self), np.bool_)
+        found[rows[first]] = True
+        return found
 
     def taken(self, rows: npt.NDArray[np.int64]) -> "Pairs":
         """Some of them; nothing is copied but numbers."""
@@ -45,6 +70,7 @@ class Pairs:
             texts=None if self.texts is None else PlacedTexts(self.texts, rows),
             labels=None if self.labels is None else self.labels[rows],
             anchors=None if self.anchors is None else self.anchors[rows],
+            probes=int(np.count_nonzero(rows >= self.own)),
         )
 
 
@@ -61,6 +87,9 @@ class Placed:
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def place(self, row: int) -> int:
+        return int(self._places[row])
 
     def __getitem__(self, rows: npt.NDArray[np.int64] | slice) -> npt.NDArray[Any]:
         taken: npt.NDArray[Any] = self._array[self._places[rows]]
@@ -88,7 +117,10 @@ def gather(features: Any, rows: npt.NDArray[np.int64]) -> Tensor:
     values = torch.from_numpy(np.array(features[rows], dtype=np.float32))
     is_usable = torch.isfinite(values).flatten(start_dim=1).all(dim=1)
     if not is_usable.all():
-        raise TrainingError(f"the features of pair {rows[int((~is_usable).nonzero()[0])]} are not finite")
+        row = int(rows[int((~is_usable).nonzero()[0])])
+        # A probe has the features of a pair, and that is the one to look at.
+        pair = features.place(row) if isinstance(features, Placed) else row
+        raise TrainingError(f"the features of pair {pair} are not finite")
     return values
 
 

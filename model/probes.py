@@ -94,6 +94,7 @@ def with_probes(pairs: Pairs, probes: Probes) -> Pairs:
         None if pairs.labels is None else pairs.labels[images],
         None if anchors is None else np.concatenate([anchors, np.zeros(len(probes), np.int8)]),
         pairs.is_joint,
+        len(probes),
     )
 
 

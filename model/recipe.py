@@ -24,13 +24,16 @@ _MOST_PIECES, _LEAST_PIECES, _PIECE_EPOCHS = 6, 3, 4
 _MANY_PIECES, _ENOUGH_PIECES = 4, 2
 
 
-def resolve(config: RunConfig, count: int, *, is_joint: bool) -> tuple[RunConfig, list[str]]:
-    """The run that `auto` stands for, and the reasons; any other run as it is."""
+def resolve(config: RunConfig, count: int, *, is_joint: bool, is_advised: bool) -> tuple[RunConfig, list[str]]:
+    """The run that `auto` stands for, and the reasons; any other run as it is. `is_advised` says whether there is
+    anybody to weigh all evidence, which takes probes."""
     if not isinstance(config.method_options, AutoConfig):
         return config, []
     factor = _by_size(count, _MOST_DROPOUT, _LEAST_DROPOUT)
     pieces = round(_by_size(count, _MOST_PIECES, _LEAST_PIECES))
     every, enough = (2, 0) if pieces >= _MANY_PIECES else (1, _ENOUGH_PIECES)
+    if not is_advised:  # nobody would know that mismatches prevail
+        every = enough = 0
     method = CRCLConfig(
         dropout_factor=round(factor, 3),
         piece_epochs=(_PIECE_EPOCHS,) * pieces,
@@ -40,12 +43,13 @@ def resolve(config: RunConfig, count: int, *, is_joint: bool) -> tuple[RunConfig
     )
     why = [
         "crcl: of all methods it held best at high noise rates and on near misses",
-        f"{factor:.2f} of the backbone's dropout for {count:,} pairs: the fewer there are, the sooner they are learned "
-        "by heart",
+        # Not how many there are: known mismatches are counted with them, and are nobody's business.
+        f"{factor:.2f} of the backbone's dropout for a collection of this size: the fewer pairs there are, the sooner "
+        "they are learned by heart",
         f"{enough or pieces} rounds of fresh networks, each with the labels of the one before"
         + (f"; {pieces} where mismatches prevail" if enough else ""),
     ]
-    if config.probe_share:
+    if is_advised:
         why.append(f"before every {'other' if every > 1 else 'new'} round the labels become what all evidence says")
     backbone = config.backbone_options
     if isinstance(backbone, HeadConfig) and is_joint:

@@ -42,11 +42,13 @@ class Verdict:
     probes: ProbeScores
     names: list[str]  # of the kinds of evidence
     weights: Floats  # what each counted, of standardised evidence
-    kind_weights: tuple[float, float]  # what random and near probes stood for
+    kind_weights: tuple[float, float] | None  # what random and near probes stood for; None where too few pairs tell
 
     @property
-    def near_share(self) -> float:
+    def near_share(self) -> float | None:
         """Of the mismatches, those that are near misses."""
+        if self.kind_weights is None:
+            return None
         counted = np.bincount(self.probes.kinds, minlength=len(KIND_NAMES)) * np.array(self.kind_weights)
         return float(counted[NEAR] / max(counted.sum(), 1e-12))
 
@@ -60,7 +62,7 @@ class Verdict:
                 for part in [self.probes.kinds == number]
             },
             "evidence": {name: round(float(weight), 4) for name, weight in zip(self.names, self.weights, strict=True)},
-            "near_share": round(self.near_share, 4),
+            "near_share": None if self.near_share is None else round(self.near_share, 4),
         }
 
 
@@ -70,13 +72,13 @@ def judge(
     """`engine` was trained on `pairs`, which are a collection with these probes behind it."""
     weighed = weigh(engine, pairs, probes, on_progress)
     count, base, score, calibration = len(pairs) - len(probes), weighed.base, weighed.score, weighed.calibration
-    if not calibration.has_evidence:
+    if not calibration.is_likely:
         # Where no mismatch is like the probes they teach no order; the method's own is the better one then.
         score[:count] = _in_order_of(base.clean_confidence[:count], score[:count])
     confidence = calibration.confidence(score).astype(np.float32)
     scores = _published(base, confidence, weighed.agreement, calibration, weighed.anchors, count)
     if weighed.joint is not None:
-        scores = replace(scores, clip_similarity=weighed.joint[:count].astype(np.float32))
+        scores = replace(scores, clip_similarity=weighed.joint[:count])
     known = ProbeScores(probes.kinds, confidence[count:], None if base.loss is None else base.loss[count:])
     weights = np.mean([one.weights for one in weighed.fits], axis=0)
     return Verdict(scores, calibration, known, weighed.names, weights, weighed.kind_weights)
@@ -88,7 +90,7 @@ def advise(
     """P(match) of every pair and probe, for a training that goes on; None where no mismatch is evident."""
     weighed = weigh(engine, pairs, probes, on_progress, FEW_DRAWS)
     calibration = weighed.calibration
-    return calibration.confidence(weighed.score) if calibration.has_evidence else None
+    return calibration.confidence(weighed.score) if calibration.is_likely else None
 
 
 def adviser(pairs: Pairs, probes: Probes) -> Adviser | None:

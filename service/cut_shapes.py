@@ -16,7 +16,8 @@ class CutChoice(BaseModel):
         default=None,
         ge=0,
         le=1,
-        description="The lowest cut at which this share of the kept pairs is expected to match.",
+        description="Keep as many pairs, most trusted first, as leave this share of them expected to match; between "
+        "two rows of the report's curve the precision is taken to change evenly.",
     )
     keep_share: float | None = Field(
         default=None,

@@ -18,7 +18,8 @@ def describe_options() -> dict[str, Any]:
 
 
 def _described(kind: type[Any]) -> dict[str, Any]:
-    return {"description": kind.__doc__, "options": _fields(kind)}
+    # `auto` inherits options of all methods, but refuses any choice of them.
+    return {"description": kind.__doc__, "options": {} if kind is METHOD_CONFIGS["auto"] else _fields(kind)}
 
 
 def _fields(kind: type[Any]) -> dict[str, Any]:

@@ -112,6 +112,19 @@ def scored(session: Session, run_id: UUID, *conditions: Any) -> int:
     return session.scalar(select(func.count()).select_from(Score).where(Score.run_id == run_id, *conditions)) or 0
 
 
+def kept(session: Session, run: Run, boundary: pairs.Boundary) -> int:
+    if boundary.last is None:
+        return scored(session, run.id, boundary.kept)
+    edge = pairs.exact(boundary.confidence)
+    ties = (
+        select(func.count())
+        .select_from(Score)
+        .join(Pair, and_(Pair.collection_id == run.collection_id, Pair.row == Score.row))
+        .where(Score.run_id == run.id, Score.clean_confidence == edge, boundary.kept)
+    )
+    return scored(session, run.id, Score.clean_confidence > edge) + (session.scalar(ties) or 0)
+
+
 def first_kept(session: Session, run: Run, count: int) -> pairs.Boundary:
     """The boundary below the `count` most trusted pairs, ties by uid, then row."""
     if count == 0:

@@ -26,7 +26,9 @@ Judged = Row[UUID, str, str, float, bool]
 def estimate(session: Session, key: ApiKey, run_id: UUID, min_confidence: float | None) -> Estimate:
     run = published(session, key, run_id)
     cut = cuts.cut_of(session, run, CutChoice(min_confidence=min_confidence))
-    drawn = by_chance(run, reviews.judged(session, run), cut.kept + cut.flagged)
+    found = reviews.judged(session, run)
+    has_audits = any(row.reason == ReviewReason.AUDIT for row in found)
+    drawn = by_chance(run, found, reviews.drawable(session, run) if has_audits else 0)
     sure = [row for row in drawn if row.verdict != Verdict.UNSURE]
     edge = as_float4(cut.confidence)
     # The run's own cut is what it published, not what rounding makes of it.
@@ -45,13 +47,14 @@ def estimate(session: Session, key: ApiKey, run_id: UUID, min_confidence: float 
     )
 
 
-def by_chance(run: Run, found: Sequence[Judged], scored: int) -> list[Judged]:
+def by_chance(run: Run, found: Sequence[Judged], drawable: int) -> list[Judged]:
     """The audits; and what was looked at for another reason, where the audit has gone past it: it would have been
     drawn, and without such pairs (they are the doubtful ones) the sample would look too good. The audit has gone past a
-    place when most of the pairs before it are judged; a sample of the user's own goes past nothing."""
+    place when most of the pairs before it, of all `drawable` ones, are judged; a sample of the user's own goes past
+    nothing."""
     ordered = sorted((reviews.place(run, row.uid), row) for row in found)
     last = max((place for place, row in ordered if row.reason == ReviewReason.AUDIT), default=-1.0)
-    past = [place for count, (place, _) in enumerate(ordered, 1) if place <= last and 2 * count >= place * scored]
+    past = [place for count, (place, _) in enumerate(ordered, 1) if place <= last and 2 * count >= place * drawable]
     end = max(past, default=-1.0)
     return [row for place, row in ordered if row.reason == ReviewReason.AUDIT or place <= end]
 

@@ -10,7 +10,8 @@ from service.db import submissions
 from service.db.fit import misfit
 from service.db.states import FINAL_STATES, CollectionState, JobState
 from service.db.tables import ApiKey, Collection, Export, Run
-from service.problems import conflict, unusable
+from service.problems import Problem, conflict, unusable
+from service.report.words import why_no_probes
 
 NOT_FILTERS = {"format", "corrected"}
 
@@ -65,8 +66,7 @@ def create_export(session: Session, key: ApiKey, run_id: UUID, body: schemas.Exp
         detail = f"The run is '{run.state}'; its scores can be exported once it has succeeded."
         raise conflict("run_not_published", "There are no scores yet", detail)
     if body.format == "weights" and not queries.has_weights(session, run.id):
-        detail = "The run was published without weights; a new run gives every scored pair one."
-        raise conflict("no_weights", "The run has no weights", detail)
+        raise _no_weights(session, run)
     _check_corrected(session, run, body)
     wanted = body.model_dump(mode="json", exclude_none=True, exclude={"format"} if body.corrected else NOT_FILTERS)
     if body.moves_cut:
@@ -76,6 +76,14 @@ def create_export(session: Session, key: ApiKey, run_id: UUID, body: schemas.Exp
     session.flush()
     submissions.submit_export(session, export, run.collection_id)
     return export.id
+
+
+def _no_weights(session: Session, run: Run) -> Problem:
+    if queries.calibration(session, run.id) is None:
+        detail = f"The run had no probes, and weights need the calibration that these give. {why_no_probes(run.config)}"
+    else:
+        detail = "The run was published before there were weights; a new run gives every scored pair one."
+    return conflict("no_weights", "The run has no weights", detail)
 
 
 def _check_corrected(session: Session, run: Run, body: schemas.ExportCreate) -> None:

@@ -170,14 +170,15 @@ class Run(BaseModel):
     stage: StageName | None = Field(default=None, description="The stage that runs or comes next.")
     progress: float = Field(ge=0, le=1, description="Of the whole run.")
     eta_seconds: float | None = Field(
-        default=None, description="An estimate from the speed so far; absent at the start."
+        default=None, description="An estimate from the speed of the current stage; null until that is known."
     )
     stages: list[StageStatus]
     config: dict[str, Any] = Field(description="All settings in force, defaults included.")
     summary: dict[str, Any] | None = Field(
         default=None,
         description="When published: how many pairs are clean, noisy and unscored, and the estimated noise rate. Where "
-        "the upload knew the truth (a noise index), `truth` says how well mismatches were found.",
+        "the upload knew the truth (a noise index), `truth` says how well mismatches were found. `cannot_judge` is why "
+        "the run can score no new pairs, where it cannot.",
         examples=[{"pairs": 4000, "clean": 2810, "noisy": 1190, "unscored": 0, "noise_estimate": 0.29}],
     )
     error: Failure | None = None

@@ -22,7 +22,8 @@ class ReviewGiven(Request):
     reason: ReviewReason = Field(
         default=ReviewReason.CHOSEN,
         description="Why you looked at it: what the plan says, or `chosen`. Say `audit` only of pairs drawn by chance: "
-        "estimates rest on them. An audit stays one when it is corrected.",
+        "estimates rest on them. An audit stays one when it is corrected, and what was judged on an earlier run keeps "
+        "its reason.",
     )
     reviewer: Text | None = Field(
         default=None, min_length=1, max_length=200, description="Who says so; the name of the API key when absent."
@@ -50,7 +51,7 @@ class Review(BaseModel):
     reason: ReviewReason
     reviewer: str
     note: str | None = None
-    run_id: UUID | None = Field(default=None, description="Whose scores were looked at.")
+    run_id: UUID | None = Field(default=None, description="On which it was judged first; null when that is gone.")
     reviewed_at: datetime
 
 

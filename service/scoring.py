@@ -23,7 +23,7 @@ class ScoreCreate(schemas.Request):
 
 
 def score_with(session: Session, key: ApiKey, run_id: UUID, body: ScoreCreate) -> UUID:
-    """A new run on the collection, by the networks and the calibration of run `run_id`."""
+    """A new run on the collection, by the networks of run `run_id`; few pairs by its calibration too."""
     model = queries.get_owned(session, Run, run_id, key.workspace_id)
     collection = queries.get_owned(session, Collection, body.collection, key.workspace_id, lock=True)
     _require_trained(session, model)
@@ -52,6 +52,9 @@ def _require_trained(session: Session, model: Run) -> None:
         lender = f" Use the run {model.model_run_id}." if model.model_run_id else ""
         detail = f"The run {model.id} judged its pairs with the networks of another run and trained none.{lender}"
         raise conflict("run_not_trained", "The run has no networks of its own", detail)
+    if reason := (model.summary or {}).get("cannot_judge"):
+        detail = f"The run {model.id} cannot judge new pairs: {reason}. Start a run of the new pairs themselves."
+        raise conflict("run_cannot_judge", "The run cannot judge new pairs", detail)
 
 
 def _same_encoder(model: Run, learned: Collection) -> dict[str, Any]:
@@ -61,7 +64,7 @@ def _same_encoder(model: Run, learned: Collection) -> dict[str, Any]:
 
 def _unlike(collection: Collection, learned: Collection, config: dict[str, Any]) -> Problem | None:
     """What keeps the networks from reading the new pairs."""
-    if missing := misfit(collection, parse_run_config(config)):
+    if missing := misfit(collection, parse_run_config(config), learns=False):
         return unusable(missing.code, missing.title, missing.detail)
     if not brings_features(collection):
         return None

@@ -1,24 +1,14 @@
 """Rows -> response shapes."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Row
 
 from service import schemas
 from service.db.explanations import unpack_elements
-from service.db.states import FINAL_STATES, JobState, Split, StageName
+from service.db.states import FINAL_STATES, JobState, Split
 from service.db.tables import ApiKey, Collection, Export, Run, Stage
-
-# Rough shares of a run's time, for one progress figure over all stages (measured on the demo collection).
-SHARES = {
-    StageName.FETCH: 0.03,
-    StageName.ENCODE: 0.6,
-    StageName.TRAIN: 0.3,
-    StageName.SCORE: 0.04,
-    StageName.EXPLAIN: 0.02,
-    StageName.PUBLISH: 0.01,
-}
+from service.progress import Timed, run_progress, run_seconds_left, stage_progress, stage_seconds_left
 
 
 def collection_view(collection: Collection, images: dict[str, int]) -> schemas.Collection:
@@ -26,42 +16,30 @@ def collection_view(collection: Collection, images: dict[str, int]) -> schemas.C
     return schemas.Collection.model_validate({**_columns(collection), "file_sha256": sha256, "images": images})
 
 
-def run_view(run: Run, stages: Sequence[tuple[Stage, float | None]]) -> schemas.Run:
-    # Not every run has every stage.
-    whole = sum(SHARES[StageName(stage.name)] for stage, _ in stages) or 1.0
-    progress = sum(SHARES[StageName(stage.name)] * progress_of(stage) for stage, _ in stages) / whole
-    seconds = sum(taken or 0.0 for _, taken in stages)
-    # Before this much is done the speed says nothing yet: libraries are still being loaded.
-    is_running = run.state == JobState.RUNNING and 0.05 < progress < 1
+def run_view(run: Run, stages: Timed) -> schemas.Run:
+    left = run_seconds_left(stages) if run.state == JobState.RUNNING else None
     current = next((stage.name for stage, _ in stages if stage.state not in FINAL_STATES), None)
     return schemas.Run.model_validate(
         {
             **_columns(run),
             "stage": current,
-            "progress": 1.0 if run.state == JobState.SUCCEEDED else min(progress, 1.0),
-            "eta_seconds": round(seconds * (1 - progress) / progress, 1) if is_running else None,
+            "progress": 1.0 if run.state == JobState.SUCCEEDED else run_progress(stages),
+            "eta_seconds": None if left is None else round(left, 1),
             "stages": [_stage_view(stage, taken) for stage, taken in stages],
         }
     )
 
 
-def progress_of(stage: Stage) -> float:
-    if stage.state == JobState.SUCCEEDED:
-        return 1.0
-    return min(stage.done / stage.total, 1.0) if stage.total else 0.0
-
-
 def _stage_view(stage: Stage, seconds: float | None) -> dict[str, Any]:
-    progress = progress_of(stage)
-    is_running = stage.state == JobState.RUNNING and seconds is not None and progress > 0
+    left = stage_seconds_left(stage, seconds)
     return {
         "name": stage.name,
         "state": stage.state,
-        "progress": progress,
+        "progress": stage_progress(stage),
         "message": stage.message,
         "attempt": stage.attempt,
         "seconds": None if seconds is None else round(seconds, 2),
-        "eta_seconds": round(seconds * (1 - progress) / progress, 1) if is_running and seconds else None,
+        "eta_seconds": None if left is None else round(left, 1),
     }
 
 
@@ -92,7 +70,7 @@ def explained_view(row: Row[Any], repair: dict[str, Any] | None) -> schemas.Pair
 def export_view(export: Export, stage: Stage) -> schemas.Export:
     is_ready = export.state == JobState.SUCCEEDED
     download = f"/v1/exports/{export.id}/download" if is_ready else None
-    return schemas.Export.model_validate({**_columns(export), "progress": progress_of(stage), "download": download})
+    return schemas.Export.model_validate({**_columns(export), "progress": stage_progress(stage), "download": download})
 
 
 def key_view(key: ApiKey) -> schemas.Key:

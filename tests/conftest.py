@@ -37,6 +37,12 @@ PAIRS = 96  # of the small demo collection
 FLICKR8K = ROOT.parent / "shared" / "data" / "flickr8k"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the whole product, which are not in any room, come first: the longest of them would keep one process
+    busy for minutes when all others are done."""
+    items.sort(key=lambda item: len(item.path.parts))
+
+
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Servers]:
     configured = Settings()

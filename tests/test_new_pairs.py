@@ -84,7 +84,7 @@ class TestScore:
         done = score(trained, new)
         assert done.exit_code == 0, done.output
         assert f"of {PAIRS - LEARNED} pairs" in done.stdout
-        assert "look like those of the run" in done.stdout
+        assert "The new pairs look like those of the run" in done.stdout
 
     def test_a_cut_without_a_file_is_wrong_use(self, trained: Run, new: Path) -> None:
         done = score(trained, new, "--keep", 3)
@@ -101,3 +101,4 @@ class TestScore:
         assert run.error is not None
         assert run.error.code == "model_gone"
         assert "no usable checkpoint" in run.error.detail
+        assert str(settings.required_storage) not in run.error.detail

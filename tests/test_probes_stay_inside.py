@@ -1,9 +1,9 @@
 """Known mismatches join every training. Whatever the service gives out of a real run speaks of the uploaded pairs only:
 every GET endpoint and every export format, with any filter."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,14 @@ from tests.probe_run import (
     UNREADABLE,
     Published,
     check,
+    numbers,
     of_path,
     pages,
     work,
     write_folder,
 )
 from tests.service.serving import caller
+from worker.stages.context import StageFailed
 from worker.stages.train import PROBES_FILE
 
 QUICK = {"method": "crcl", "method_options": {"piece_epochs": [1], "freeze_epochs": 0}, "score_draws": 1}
@@ -149,9 +151,44 @@ class TestEveryEndpoint:
 
     def test_page_of_the_report_counts_no_probes_among_the_pairs(self, published: Published) -> None:
         text = published.http.get(f"/v1/runs/{published.ids['runs']}/report.html").text
-        numbers = set(re.findall(r"(?<![\d.,])\d+(?![\d.,])", text))
-        assert str(SCORED) in numbers
-        assert not numbers & {str(ACCEPTED + published.probes), str(SCORED + published.probes)}
+        found = numbers(text)
+        assert SCORED in found
+        assert not found & published.told_off
+
+    def test_neither_do_pairs_that_another_run_judged(
+        self, published: Published, quiet_engine: Engine, quiet_settings: Settings
+    ) -> None:
+        """Mismatches are made of them too."""
+        run = published.client.score(published.ids["runs"], published.ids["collections"])
+        work(quiet_engine, quiet_settings)
+        known = published.client.report(run.id)["calibration"]["probes"]
+        made = replace(published, probes=sum(kind["count"] for kind in known.values()))
+        assert made.probes > 1000
+        for path in ("", "/report", "/cut", "/review-plan"):
+            check(published.http.get(f"/v1/runs/{run.id}{path}").raise_for_status().json(), made)
+        page = numbers(published.http.get(f"/v1/runs/{run.id}/report.html").text)
+        assert SCORED in page
+        assert not page & made.told_off
+        assert sorted(pair["row"] for pair in pages(made, f"/v1/runs/{run.id}/pairs", {"limit": 90})) == sorted(
+            published.uids
+        )
+
+
+class TestFailedRun:
+    @pytest.mark.parametrize("clusters", [SCORED // 2 + 1, 1000], ids=["for the pairs", "for all"])
+    def test_too_many_clusters_are_told_of_the_uploaded_pairs(
+        self, published: Published, quiet_engine: Engine, quiet_settings: Settings, clusters: int
+    ) -> None:
+        """With the probes there would be enough pairs for the first number."""
+        asked = {"method": "mrl", "method_options": {"clusters": clusters}}
+        run = published.client.start_run(published.ids["collections"], asked)
+        with pytest.raises(StageFailed):
+            work(quiet_engine, quiet_settings)
+        for path in (f"/v1/runs/{run.id}", f"/v1/collections/{published.ids['collections']}/runs"):
+            check(published.http.get(path).raise_for_status().json(), published)
+        error = published.client.run(run.id).error
+        assert error is not None
+        assert numbers(error.detail) == {2, SCORED // 2, SCORED}
 
 
 class TestCounts:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.protocol.flickr8k import Flickr8k
-from benchmarks.protocol.trusted import own_figures, trusted
+from benchmarks.protocol.trusted import own_figures, promised, trusted
 from model import metrics
 from model.config import ConfigError, RunConfig, config_hash, parse_run_config
 from model.engine import Engine, TrainingError
@@ -101,9 +101,11 @@ def measure(
     )
     began = time.perf_counter()
     peers: dict[str, Scores] = {}
+    promises: Result = {}
     try:
         if cell.is_trusted:
-            engine, scores, peers = trusted(pairs, cell.config, device, on_progress)
+            engine, verdict, peers = trusted(pairs, cell.config, device, on_progress)
+            scores, promises = verdict.scores, promised(verdict, is_mismatch)
         else:
             engine = Engine(pairs, cell.config, device=device, on_progress=lambda seen: on_progress(seen.fraction))
             engine.fit()
@@ -111,7 +113,7 @@ def measure(
     except TrainingError as error:
         return {**cell.identity(data), "error": str(error), "seconds": round(time.perf_counter() - began, 2)}
     result = {**cell.identity(data), "seconds": round(time.perf_counter() - began, 2)}
-    result |= detected(scores, is_mismatch)
+    result |= detected(scores, is_mismatch) | promises
     if peers:
         result["peers"] = [{"method": name, **detected(peer, is_mismatch)} for name, peer in peers.items()]
     if with_retrieval:

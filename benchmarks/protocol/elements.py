@@ -105,20 +105,21 @@ def _fused(run: Explained, eme: Floats, seed: int) -> tuple[Floats, Floats]:
     said = neighbours.asked(run.verdict.scores.clean_confidence[neighbours.references])
     networks = columns(run.engine.scores(), run.engine.dynamics())
     is_probe = np.arange(len(run.pairs)) >= count
+    kind_weights = run.verdict.kind_weights or (1.0, 0.0)
     weight = np.ones(len(run.pairs))
-    weight[count:] = np.take(run.verdict.kind_weights, probes.kinds)
+    weight[count:] = np.take(kind_weights, probes.kinds)
     anchors = np.zeros(len(run.pairs), np.int8)
-    tables = np.column_stack([*networks.values(), said]), np.column_stack([*networks.values(), said, eme])
+    known = [*networks.values(), *said.T]
     without, with_eme = (
         cross_fitted(
-            standardised(table.astype(np.float64), is_probe),
+            standardised(table, is_probe),
             is_probe,
             weight,
             anchors,
             seed,
-            is_signed=run.verdict.kind_weights[NEAR] > 0,
+            is_signed=kind_weights[NEAR] > 0,
         )[0][:count]
-        for table in tables
+        for table in (known, [*known, eme])
     )
     return without, with_eme
 

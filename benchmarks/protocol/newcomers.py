@@ -34,18 +34,20 @@ NEW_COLUMNS = {
     "few_noise_error": ("error of the noise rate", 3),
     "seconds": ("seconds", 0),
 }
-NEW_KEYS = ("pairs", "new", "noise", "seed", *NEW_COLUMNS)
+NEW_KEYS = ("pairs", "new", "noise", "hard", "seed", *NEW_COLUMNS)
 
 
 def measure_new(
-    folder: Path, noise: float, seed: int, *, is_quick: bool, on_progress: Callable[[float], None]
+    folder: Path, noise: float, seed: int, *, is_quick: bool, is_hard: bool, on_progress: Callable[[float], None]
 ) -> Result:
     """The same share of both is mismatched. Beside all new pairs at once, which are calibrated among themselves, as
     many of them at a time as are not."""
     data = opened(folder)
     first = data.count(is_quick=True) // _EVERY * (_EVERY - 1)
-    own, _ = data.training(noise, seed, is_quick=is_quick, part=slice(first))
-    new, is_mismatch = data.training(noise, seed, is_quick=is_quick, part=slice(first, None))
+    (own, _), (new, is_mismatch) = (
+        data.training(noise, seed, is_quick=is_quick, is_hard=is_hard, part=part)
+        for part in (slice(first), slice(first, None))
+    )
     began = time.perf_counter()
     with TemporaryDirectory() as kept:
         run = judged(
@@ -58,7 +60,7 @@ def measure_new(
     judge = Judge.fit(trained, own, run.verdict.scores.clean_confidence)
     scores = judge_new(judge, new, lambda share: on_progress(_TRAINING + (1 - _TRAINING) * share)).verdict.scores
     few = [judge_new(judge, some).verdict.scores.clean_confidence for some in _portions(new)]
-    result = {"pairs": len(own), "new": len(new), "noise": noise, "seed": seed}
+    result = {"pairs": len(own), "new": len(new), "noise": noise, "hard": is_hard, "seed": seed}
     result["seconds"] = round(time.perf_counter() - began, 2)
     return result | detected(scores, is_mismatch) | _alone(scores, is_mismatch) | _few(few, is_mismatch)
 

@@ -62,9 +62,10 @@ def plan_methods(methods: str, noise: str, asked: Asked, *, is_hard: bool = Fals
 def plan_trust(methods: str, noise: str, hard_noise: str, asked: Asked) -> Plan:
     """The same with random and with hard mismatches, each at its own rates; an empty text is none of them."""
     plan = Plan()
+    every = ",".join((AUTO, *METHODS))  # whole runs beside all single methods
     for rates, is_hard in ((noise, False), (hard_noise, True)):
         if rates:
-            part = plan_methods(methods, rates, asked, is_hard=is_hard)
+            part = plan_methods(every if methods == "all" else methods, rates, asked, is_hard=is_hard)
             plan.cells += part.cells
             plan.left_out += part.left_out
     return plan

@@ -36,9 +36,16 @@ TRUST_COLUMNS = {
     "f1_lost": ("F1 lost to the best cut", 4),
     "ece": ("ECE", 3),
     "noise_error": ("error of the noise rate", 3),
+    "noise_held": ("rate in its interval", 2),
+    "precision_held": ("precision in its interval", 2),
     "flagged": ("flagged", 3),
     "seconds": ("seconds", 0),
 }
+# Beside those of detection.
+TRUST_KEYS = (
+    *("f1_lost", "noise_error", "noise_low", "noise_high", "noise_held"),
+    *("precision_low", "precision_high", "precision_held", "flagged"),
+)
 ABLATION_COLUMNS = {
     **{name: column for name, column in RETRIEVAL_COLUMNS.items() if name != "seconds"},
     "auroc": ("AUROC", 4),

@@ -13,16 +13,17 @@ from model.division import fit
 from model.engine import Engine
 from model.pairs import Pairs
 from model.training import CLEAN_ABOVE, Scores
+from model.trust import Verdict
 
 NEIGHBOURS = "neighbours alone"
 
 
 def trusted(
     pairs: Pairs, config: RunConfig, device: str, on_progress: Callable[[float], None]
-) -> tuple[Engine, Scores, dict[str, Scores]]:
-    """The trained engine, the calibrated scores, and by name the scores to compare with."""
+) -> tuple[Engine, Verdict, dict[str, Scores]]:
+    """The trained engine, what it and its probes say, and by name the scores to compare with."""
     run = judged(pairs, config, device, on_progress)
-    return run.engine, run.verdict.scores, {NEIGHBOURS: neighbour_scores(pairs)}
+    return run.engine, run.verdict, {NEIGHBOURS: neighbour_scores(pairs)}
 
 
 def neighbour_scores(pairs: Pairs) -> Scores:
@@ -57,3 +58,23 @@ def own_figures(scores: Scores, is_mismatch: npt.NDArray[np.bool_]) -> dict[str,
         "noise_error": metrics.noise_rate_error(scores.noise_rate, is_mismatch),
         "flagged": float((~scores.is_clean).mean()),
     }
+
+
+def promised(verdict: Verdict, is_mismatch: npt.NDArray[np.bool_]) -> dict[str, float | None]:
+    """What was promised of the noise rate and of the automatic cut, and whether the truth was within."""
+    rate, is_clean = verdict.calibration.noise_rate, verdict.scores.is_clean
+    row = next(row for row in verdict.calibration.curve if row["cut"] == verdict.calibration.threshold)
+    found: dict[str, float | None] = {
+        "noise_low": rate.low,
+        "noise_high": rate.high,
+        "noise_held": _is_within(is_mismatch, rate.low, rate.high),
+    }
+    found |= {f"precision{end}": row[f"precision{end}"] for end in ("_low", "_high")}
+    low, high = found["precision_low"], found["precision_high"]
+    if is_clean.any() and low is not None and high is not None:
+        found["precision_held"] = _is_within(~is_mismatch[is_clean], low, high)
+    return found
+
+
+def _is_within(values: npt.NDArray[np.bool_], low: float, high: float) -> float:
+    return float(low <= values.mean() <= high)

@@ -19,7 +19,7 @@ HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff
 def get(id: UUID, key: ReadKey, session: SessionDep) -> Report:
     """Noise rate and curve with intervals, histograms, agreement of the networks, slices, the most and least trusted
     pairs; what captions claim and images do not show, shifted rows and duplicates. `calibration` is null for a run
-    without probes."""
+    without probes; `drift` says of a scored run whether its pairs look like those that were learned from."""
     return published_report(session, key, id)[1]
 
 

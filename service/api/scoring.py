@@ -21,9 +21,10 @@ def create(
     response: Response,
     idempotency_key: IdempotencyHeader = None,
 ) -> schemas.Run:
-    """Makes a run on the given collection that trains nothing: its pairs are judged with the networks and the
-    calibration of run `id`. Poll `Location`; `summary.drift` then says whether the new pairs look like those that were
-    learned from."""
+    """Makes a run on the given collection that trains nothing: its pairs are judged with the networks of run `id`. From
+    100 pairs on the new pairs are calibrated among themselves, with mismatches made of them; below that the calibration
+    of run `id` is used. Poll `Location`; `summary.drift` then says whether the new pairs look like those that were
+    learned from. A run that cannot judge new pairs is refused with the reason."""
     request = f"POST /v1/runs/{id}/score"
     run_id = once(session, key, idempotency_key, request, body, lambda: scoring.score_with(session, key, id, body))
     response.headers["Location"] = f"/v1/runs/{run_id}"

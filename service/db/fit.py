@@ -16,9 +16,9 @@ class Misfit:
     detail: str  # a sentence for the user
 
 
-def misfit(collection: Collection, config: RunConfig) -> Misfit | None:
-    """What is missing, or None where nothing is."""
-    if why := _why_labels_are_missing(collection, config):
+def misfit(collection: Collection, config: RunConfig, *, learns: bool = True) -> Misfit | None:
+    """What is missing, or None where nothing is. A run that does not learn but judges by another needs no labels."""
+    if learns and (why := _why_labels_are_missing(collection, config)):
         return Misfit("labels_missing", "The method needs labels", why)
     if why := _why_encoder_does_not_fit(collection, config):
         return Misfit("encoder_does_not_fit", "The encoder does not fit the collection", why)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, delete, func, select
+from sqlalchemy import ColumnElement, Row, Select, and_, case, delete, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -17,14 +17,16 @@ Proposed = Sequence[Row[Any]]
 
 
 def store(session: Session, reviews: Sequence[dict[str, Any]]) -> Sequence[Review]:
-    """Each replaces what was said of its pair before. A pair that was drawn by chance stays an audit of its run: if
-    corrected ones left the sample, it would be one of chance no more."""
+    """Each replaces what was said of its pair before. A pair stays with the run it was judged on first: in the sample
+    of that one it has its place, and a later run may have learned from the verdict, so it cannot be judged by it. And
+    what was drawn by chance stays an audit: if corrected ones left the sample, it would be one of chance no more."""
     # In one order, so that two callers with the same pairs wait for each other instead of locking each other out.
     given = insert(Review).values(sorted(reviews, key=lambda review: review["uid"]))
     new = given.excluded
-    is_audit = and_(Review.reason == ReviewReason.AUDIT, Review.run_id == new.run_id)
-    changed: dict[str, Any] = {name: new[name] for name in ("verdict", "note", "reviewer", "run_id")}
-    changed |= {"reason": case((is_audit, Review.reason), else_=new.reason), "reviewed_at": func.now()}
+    # Also where the run is gone, which leaves a null.
+    is_settled = or_(Review.reason == ReviewReason.AUDIT, Review.run_id.is_distinct_from(new.run_id))
+    changed: dict[str, Any] = {name: new[name] for name in ("verdict", "note", "reviewer")}
+    changed |= {"reason": case((is_settled, Review.reason), else_=new.reason), "reviewed_at": func.now()}
     upsert = given.on_conflict_do_update(index_elements=[Review.collection_id, Review.uid], set_=changed)
     fresh = {"populate_existing": True}
     return session.scalars(upsert.returning(Review), execution_options=fresh).all()
@@ -61,6 +63,13 @@ def place(run: Run, uid: UUID) -> float:
     return (uid.int - run.id.int) % 2**128 / 2**128
 
 
+def drawable(session: Session, run: Run) -> int:
+    """How many pairs the order of chance has for this run, drawn already or not. It passes over repeats, and over what
+    was judged on another run."""
+    of_another = _said(run).where(Review.run_id.is_distinct_from(run.id)).exists()
+    return session.scalar(_scored(run, func.count()).where(~of_another)) or 0
+
+
 def most_disputed(session: Session, run: Run, limit: int) -> Proposed:
     gap = func.abs(Score.confidence_a - Score.confidence_b)
     chosen = _unreviewed(run).where(Score.confidence_a != Score.confidence_b)
@@ -91,12 +100,22 @@ def judged(session: Session, run: Run) -> "Sequence[Row[UUID, str, str, float, b
 
 def _unreviewed(run: Run) -> "Select[*tuple[Any, ...]]":
     scores = (Score.clean_confidence, Score.confidence_a, Score.confidence_b, Score.is_clean)
-    is_reviewed = select(Review.uid).where(Review.collection_id == run.collection_id, Review.uid == Pair.uid).exists()
+    of_pair = (Pair.uid, Pair.row, Pair.url, Pair.caption)
+    return _scored(run, *of_pair, *scores).where(~_said(run).exists())
+
+
+def _scored(run: Run, *columns: Any) -> "Select[*tuple[Any, ...]]":
     return (
-        select(Pair.uid, Pair.row, Pair.url, Pair.caption, *scores)
+        select(*columns)
+        .select_from(Pair)
         .join(Score, and_(Score.run_id == run.id, Score.row == Pair.row))
-        .where(Pair.collection_id == run.collection_id, Score.run_id == run.id, ~is_reviewed, _is_first_row())
+        .where(Pair.collection_id == run.collection_id, Score.run_id == run.id, _is_first_row())
     )
+
+
+def _said(run: Run) -> Select[UUID]:
+    """What was said of a pair, on whichever run of the collection."""
+    return select(Review.uid).where(Review.collection_id == run.collection_id, Review.uid == Pair.uid)
 
 
 def _is_first_row() -> ColumnElement[bool]:

@@ -22,7 +22,7 @@ def published_report(session: Session, key: ApiKey, run_id: UUID) -> tuple[Run, 
         detail = "The run was published before reports existed; start a new run of the collection to get one."
         raise conflict("no_report", "The run has no report", detail)
     report = Report(run_id=run.id, collection_id=run.collection_id, headline="", **run.report)
-    report.headline = headline(report.calibration, report.slices.overall)
+    report.headline = headline(report.calibration, report.slices.overall, report.drift)
     return run, report
 
 

@@ -59,6 +59,7 @@ def render(report: Report, origin: Origin) -> str:
         policy=POLICY,
         tiles=tiles(report, origin),
         choices=words.choices(report.calibration) if report.calibration else [],
+        why_no_probes=words.why_no_probes(origin.settings),
         figures=figures(report),
         slices=[(*SLICES[name], _bars(report, getattr(report.slices, name))) for name in SLICES],
         recipe=_flat(report.recipe),
@@ -88,7 +89,7 @@ def tiles(report: Report, origin: Origin) -> list[tuple[str, str, str]]:
             found.append((f"{name} at the cut", words.percent(value), f"expected: {words.interval(low, high)}"))
     for kind, probe in calibration.probes.items():
         caught = f"of {probe.count:,} known mismatches are flagged"
-        if kind == "near" and not calibration.near_share:
+        if kind == "near" and calibration.near_share == 0:
             caught += "; a few like these among the pairs would not be counted as mismatches"
         found.append((f"{kind} probes", words.percent(probe.flagged_share), caught))
     return found

@@ -1,15 +1,12 @@
-"""The shape of a run's report. What a later version adds to the stored report goes through as it is."""
+"""The shape of a run's report."""
 
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.cut_shapes import Expected
-
-
-class Part(BaseModel):
-    model_config = ConfigDict(extra="allow")
+from service.report.schemas_explained import ElementsReport, Part, RepairReport
 
 
 class Estimate(Part):
@@ -21,7 +18,10 @@ class Estimate(Part):
 
 
 class ProbeShare(Part):
-    count: int = Field(description="Known mismatches of this kind that joined the training.")
+    count: int = Field(
+        description="Known mismatches of this kind that joined the training. For a scored run nothing was trained: "
+        "they were made of the new pairs, or of the learned ones where the new are too few."
+    )
     flagged_share: float | None = Field(
         description="Of them, how many the automatic cut flags; null where there are none."
     )
@@ -39,10 +39,10 @@ class Calibration(Part):
     has_evidence: bool = Field(description="False: nothing says that any pair is a mismatch.")
     threshold: float = Field(description="The automatic cut.")
     probes: dict[str, ProbeShare]
-    near_share: float = Field(
+    near_share: float | None = Field(
         default=0.0,
         description="Of the mismatches, the share of near misses: an image much like the right one. 0 where nothing "
-        "speaks for any.",
+        "speaks for any, null where there are too few pairs to tell.",
     )
     curve: list[CurveRow] = Field(description="By rising cut.")
 
@@ -60,7 +60,7 @@ class Histogram(Part):
     pairs: list[int]
     kept: list[int] = Field(description="Of the pairs, those that the automatic cut keeps.")
     probes: list[int] = Field(description="Known mismatches; never among the pairs.")
-    probe_kinds: dict[str, list[int]] = {}
+    probe_kinds: dict[str, list[int]] = Field(default={})
     mixture: Mixture | None = None
 
 
@@ -116,101 +116,27 @@ class Extremes(Part):
     least_trusted: list[ShownPair]
 
 
-class Means(Part):
-    """Null where no such pair has a score."""
+class Drift(Part):
+    """Whether the pairs of a scored run look like those that its networks learned from."""
 
-    clean: float | None
-    flagged: float | None
-
-
-class Counted(Part):
-    lemma: str
-    count: int
-    of: int = Field(description="How often it is there at all.")
-
-
-class DetectorReport(Part):
-    """The object detector that the run named."""
-
-    file: str
-    sha256: str = Field(description="Of the file.")
-    labels: int
-    images: int = Field(description="Different ones among the scored pairs.")
-    unread: int = Field(description="Of these, how many could not be read any more; nothing was seen in them.")
-    seen_in: int = Field(description="Of these, in how many it saw something.")
-
-
-class ElementsReport(Part):
-    """What captions claim and images show, over all scored pairs."""
-
-    tagger: str = Field(description="What read the captions.", examples=["pattern"])
-    language: str = Field(description="Of most captions, a guess.")
-    language_share: float = Field(description="Of the captions whose language could be guessed.")
-    note: str = Field(description="What elements are in this language.")
-    judged: int
-    unjudged: int = Field(description="Pairs in which neither side has an element that can be judged.")
-    eme: Means
-    eme_soft: Means
-    missing: list[Counted] = Field(description="Claimed by captions, and most often not in the image.")
-    unmentioned: list[Counted] = Field(description="In images, and most often not in the caption.")
-    wrong: dict[str, int] = Field(description="Which part of a missing element is wrong.")
-    limits: str = Field(description="What the score cannot see.")
-    detector: DetectorReport | None = Field(default=None, description="Null for runs without one.")
-
-
-class Shift(Part):
-    """Captions of these rows belong to the images `offset` rows further down (up where it is negative)."""
-
-    first_row: int
-    last_row: int
-    offset: int
-    rows: int
-    confidence_before: float = Field(description="Mean of the rows as they are.")
-    confidence_after: float = Field(description="With the shift undone.")
-    message: str
-
-
-class Group(Part):
-    size: int = Field(description="Different partners; of repeated pairs the repeats.")
-    pairs: int
-    flagged_share: float
-    rows: list[int] = Field(description="The first of them.")
-
-
-class Groups(Part):
-    distinct: int
-    groups: int
-    pairs: int
-    flagged_share: float | None
-    sizes: dict[str, int] = Field(description="How many groups have which size.")
-    largest: list[Group]
-
-
-class Duplicates(Part):
-    images: Groups = Field(description="One image with several captions.")
-    captions: Groups = Field(description="One caption with several images.")
-    pairs: Groups = Field(description="The same pair again.")
-
-
-class Likely(Part):
-    captions: int
-    images: int
-
-
-class RepairReport(Part):
-    flagged: int
-    searched: int = Field(description="Flagged pairs for which something better was looked for.")
-    likely: Likely = Field(description="Of these, those for which something more likely than not was found.")
-    shifts: list[Shift]
-    shift_count: int
-    duplicates: Duplicates
+    images: float = Field(description="Share that is farther from all that was learned than 99 % of that was.")
+    captions: float = Field(description="The same of the captions.")
+    evidence: dict[str, float] = Field(
+        default={},
+        description="Per kind of evidence, how far its distribution is from that of the learned pairs: 0 is the same, "
+        "1 is another. It decides nothing, as new pairs may simply be noisier.",
+    )
+    looks_different: bool = Field(description="True: do not rely on the scores.")
+    explanation: str = Field(description="The same in a sentence or two.")
 
 
 class Report(Part):
     run_id: UUID
     collection_id: UUID
     headline: str = Field(description="The result in a sentence or two.")
-    calibration: Calibration | None = Field(description="Null when the run had no probes.")
+    calibration: Calibration | None = Field(
+        description="Null when the run had no probes: with probe_share 0, or where no mismatches could be made."
+    )
     histograms: Histograms
     agreement: Agreement
     slices: Slices
@@ -218,3 +144,4 @@ class Report(Part):
     recipe: dict[str, Any] = Field(description="What was run, and why.")
     elements: ElementsReport | None = Field(default=None, description="Null for runs that explained nothing.")
     repair: RepairReport | None = Field(default=None, description="Shifted rows, duplicates, and what fits better.")
+    drift: Drift | None = Field(default=None, description="Null for a run that trained networks of its own.")

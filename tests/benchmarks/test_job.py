@@ -47,6 +47,7 @@ class TestCommand:
         assert list(report["seconds"]) == ["ingest", "fetch", "encode", "train", "score", "explain", "publish", "rest"]
         assert report["limit_seconds"].keys() == {"explain", "everything else"}
         assert 0 <= report["auroc"] <= 1
+        assert report["worker_peak_mb"] > 100
         assert report["bound"].keys() == {"gigaflops", "sgemm_gigaflops_per_second", "cores", "seconds", "ratio"}
         assert all(value > 0 for value in report["bound"].values())
 

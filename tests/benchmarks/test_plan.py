@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from benchmarks.protocol.ablation import TABLES
-from benchmarks.protocol.plan import Asked, PlanError, plan_ablation, plan_methods
+from benchmarks.protocol.cells import AUTO
+from benchmarks.protocol.plan import Asked, PlanError, plan_ablation, plan_methods, plan_trust
 from model.backbones.registry import BACKBONES
 from model.config import config_hash
 from model.methods import METHODS
@@ -39,6 +40,11 @@ class TestPlanMethods:
         assert len(plan.cells) + len(plan.left_out) == len(METHODS) * len(BACKBONES)
         for text in plan.left_out:
             assert text.split(" with ")[0] in METHODS
+
+    def test_all_of_trust_is_a_whole_run_and_every_single_method(self) -> None:
+        cells = plan_trust("all", "0.2", "0.4", asked()).cells
+        named = [(cell.config.method, cell.is_hard) for cell in cells]
+        assert named == [(method, is_hard) for is_hard in (False, True) for method in (AUTO, *METHODS)]
 
     @pytest.mark.parametrize(
         ("option", "changes"),

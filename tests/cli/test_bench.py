@@ -52,6 +52,10 @@ class TestTrust:
         rows = json.loads(out)
         assert [row["method"] for row in rows] == ["auto", "neighbours alone"]
         assert set(DETECTION_KEYS) < set(rows[0])
+        whole = rows[0]
+        assert whole["noise_low"] <= whole["noise_rate_estimate"] <= whole["noise_high"]
+        assert whole["noise_held"] == (whole["noise_low"] <= 0.4 <= whole["noise_high"])
+        assert rows[1]["noise_held"] is None
         assert all(row["noise_rate_true"] == 0.4 for row in rows)
 
     def test_table_has_intervals_over_the_seeds(self, folder: Path) -> None:

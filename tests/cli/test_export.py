@@ -41,10 +41,14 @@ def export(
     for name in ("PAIRSIFT_URL", "PAIRSIFT_KEY"):
         monkeypatch.setenv(name, environment[name])
 
-    def invoke(*arguments: object) -> Result:
-        return CliRunner().invoke(app, ["export", str(run.id), *map(str, arguments)])
+    def invoke(*arguments: object, of: Run = run) -> Result:
+        return CliRunner().invoke(app, ["export", str(of.id), *map(str, arguments)])
 
     return invoke
+
+
+def captions(out: Path) -> list[str]:
+    return [line.split("\t")[0] for line in out.read_text().splitlines()]
 
 
 class TestExport:
@@ -63,11 +67,25 @@ class TestExport:
         out = tmp_path / "kept.tsv"
         done = export("-o", out, "--min-precision", 0.8)
         assert done.exit_code == 0, done.output
-        assert [line.split("\t")[0] for line in out.read_text().splitlines()] == [
-            f"caption number {row}" for row in (1, 2, 4)
-        ]
+        assert captions(out) == [f"caption number {row}" for row in (1, 2, 4)]
         assert "cut at confidence 0.9000: 3 of 5 scored pairs kept" in done.output
         assert "expected precision 90.0% (81.0% to 99.0%)" in done.output
+
+    def test_precision_between_two_rows_of_the_curve_keeps_the_pairs_between_them(
+        self, export: Export, engine: Engine, run: Run, tmp_path: Path
+    ) -> None:
+        """Ten pairs and rows that keep ten and five: precision .5 and .75. With .65 two of the five between join."""
+        confidences = {row: (row - 0.5) / 10 for row in range(1, 11)}
+        report = calibrated(confidences)
+        report["calibration"]["curve"] = report["calibration"]["curve"][::5]
+        with transaction(engine) as session:
+            collection = make_collection(session, 10, workspace_id=run.workspace_id)
+            coarse = publish_run(session, collection, confidences, report=report)
+        out = tmp_path / "kept.tsv"
+        done = export("-o", out, "--min-precision", 0.65, of=coarse)
+        assert done.exit_code == 0, done.output
+        assert captions(out) == [f"caption number {row}" for row in range(4, 11)]
+        assert "7 of 10 scored pairs kept, expected precision 65.0%" in done.output
 
     def test_flagged_pairs_are_those_below_the_same_cut(self, export: Export, tmp_path: Path) -> None:
         out = tmp_path / "flagged.jsonl"
@@ -80,6 +98,18 @@ class TestExport:
         assert made.exit_code == 0, made.output
         assert json.loads(made.stdout)["rows"] == 5
         assert out.read_text().startswith("uid\trow\tweight\n")
+
+    @pytest.mark.parametrize("name", ["weights.parquet", "weights.jsonl"])
+    def test_weights_in_a_file_of_another_kind_are_wrong_use(self, export: Export, tmp_path: Path, name: str) -> None:
+        failed = export("-o", tmp_path / name, "--weights")
+        assert failed.exit_code == 2
+        assert "weights are written as TSV" in " ".join(failed.output.split())
+        assert not (tmp_path / name).exists()
+
+    @pytest.mark.parametrize("name", ["weights.TXT", "weights"])
+    def test_weights_may_have_another_ending_of_plain_text(self, export: Export, tmp_path: Path, name: str) -> None:
+        assert export("-o", tmp_path / name, "--weights").exit_code == 0
+        assert (tmp_path / name).read_text().startswith("uid\trow\tweight\n")
 
     def test_precision_out_of_reach_says_the_best(self, export: Export, tmp_path: Path) -> None:
         failed = export("-o", tmp_path / "kept.tsv", "--min-precision", 0.95)

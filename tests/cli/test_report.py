@@ -15,7 +15,7 @@ from service.db.states import Scope
 from service.db.tables import Run, Workspace
 from tests.conftest import ROOT, make_key
 from tests.factories import make_collection, publish_run
-from tests.service.report_samples import made_report
+from tests.service.report_samples import made_drift, made_report
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,23 @@ class TestReport:
         assert "mean score 0.81 of kept pairs, 0.20 of flagged ones" in said
         assert "red ball (40)" in said
         assert "rows 1,200-1,380 look shifted" in said
+
+    @pytest.mark.parametrize(
+        ("looks_different", "first", "told"),
+        [
+            (True, "Do not rely on these scores", "The images no longer look like those of the run: 30.0%"),
+            (False, "About 39 %", "The new pairs look like those of the run: 1.0%"),
+        ],
+    )
+    def test_says_whether_new_pairs_look_like_those_that_were_learned(
+        self, engine: Engine, environment: dict[str, str], run: Run, looks_different: bool, first: str, told: str
+    ) -> None:
+        with transaction(engine) as session:
+            scored = publish_run(session, make_collection(session, workspace_id=run.workspace_id), {})
+            scored.report = made_report() | {"drift": made_drift(looks_different=looks_different)}
+        done = pairsift(environment, scored.id)
+        assert done.stdout.startswith(first)
+        assert told in done.stderr
 
     def test_json_is_the_whole_report(self, environment: dict[str, str], run: Run) -> None:
         found = json.loads(pairsift(environment, run.id, "--json").stdout)

@@ -192,6 +192,17 @@ class TestImport:
         assert verdicts(http, run) == {uids[1]: "match", uids[2]: "mismatch"}
         assert http.get(f"/v1/runs/{run.id}/pairs/{uids[2]}/review").json()["reviewer"] == "Ada"
 
+    def test_items_of_the_plan_count_as_audits_once_they_have_a_verdict(
+        self, stored: Callable[..., Result], pairsift: Pairsift, http: httpx.Client, run: Run
+    ) -> None:
+        items = json.loads(pairsift("--plan", "--reason", "audit", "--json").stdout)["items"]
+        judged = [item | {"verdict": "match", "note": "sharp"} for item in items[:4]]
+        done = stored("".join(f"{json.dumps(item)}\n" for item in judged), "plan.jsonl", "--json")
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["stored"] == json.loads(done.stdout)["estimate"]["audits"] == 4
+        said = http.get(f"/v1/collections/{run.collection_id}/reviews").json()["items"]
+        assert {(item["reason"], item["note"]) for item in said} == {("audit", "sharp")}
+
     @pytest.mark.parametrize(
         ("name", "wrong", "told"),
         [
@@ -206,6 +217,12 @@ class TestImport:
             ("r.jsonl", "{{", "line 2, no JSON"),
             ("r.jsonl", "[" * 50_000, "line 2, no JSON"),
             ("r.jsonl", "[]", "line 2, a JSON object with uid and verdict is expected"),
+            (
+                "r.jsonl",
+                '{"uid": "{other}", "row": 2, "why": "", "reason": "audit"}',
+                "line 2, verdict: Field required",
+            ),
+            ("r.jsonl", '{"uid": "{other}", "verdict": "match", "row": 2, "colour": "red"}', "line 2, colour: Extra"),
         ],
     )
     def test_one_wrong_line_is_named_and_nothing_is_stored(
@@ -244,6 +261,10 @@ class TestImport:
 
 
 class TestOptions:
+    def test_help_of_import_names_all_that_a_review_has(self, pairsift: Pairsift) -> None:
+        told = " ".join(pairsift("--help").stdout.replace("│", " ").split())
+        assert "uid, verdict, note, reason" in told
+
     def test_two_ways_at_once_are_wrong_use(self, pairsift: Pairsift) -> None:
         done = pairsift("--plan", "--estimate")
         assert (done.exit_code, "give one of --plan" in done.stderr) == (2, True)

@@ -126,6 +126,14 @@ class TestOwnPairs:
         said = Agreement(self.probed(), COUNT, THEMSELVES).asked(trust_in(0, 1))
         assert (said[COUNT] != 0).all()
 
+    def test_a_pair_does_not_ask_its_repeats(self, mismatched: Pairs) -> None:
+        """Pair 0, a mismatch, is listed three times more: it would find itself, and agree."""
+        rows = np.append(np.arange(COUNT), [0, 0, 0])
+        agreement = Agreement(mismatched.taken(rows), COUNT + 3, (rows, rows))
+        assert len(agreement.references) == COUNT
+        said = agreement.asked(np.ones(COUNT, np.float32))
+        np.testing.assert_allclose(said[[0, COUNT, COUNT + 2]], APART, atol=0.05)
+
     def test_its_neighbours_contradict_a_probe(self) -> None:
         said = Agreement(self.probed(), COUNT, MADE_OF).asked(np.ones(COUNT, np.float32))
         np.testing.assert_allclose(said[COUNT], APART, atol=0.05)

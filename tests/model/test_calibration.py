@@ -2,56 +2,19 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import model.calibration
-from model.calibration import Calibration, Interval, calibrate, probability
+import model.expectations
+from model.calibration import Beforehand, Calibration, calibrate, probability
+from model.expectations import Interval
 from model.metrics import expected_calibration_error
+from tests.model.simulated import SHARES, Case, row_at, simulate
 
 COLLECTIONS, MOST_NOISE = 100, 0.9
-SHARES = ("precision", "recall", "flagged_precision", "flagged_recall")
-
-
-@dataclass(frozen=True)
-class Case:
-    scores: npt.NDArray[np.float64]
-    probes: npt.NDArray[np.float64]
-    is_mismatch: npt.NDArray[np.bool_]
-    calibration: Calibration
-
-    @property
-    def rate(self) -> float:
-        return float(self.is_mismatch.mean())
-
-    def real(self, cut: float) -> dict[str, float]:
-        """What a cut of the confidence does in truth."""
-        kept, match = self.calibration.confidence(self.scores) >= cut, ~self.is_mismatch
-        return {
-            "kept_share": kept.mean(),
-            "precision": match[kept].mean(),
-            "recall": kept[match].mean(),
-            "flagged_precision": self.is_mismatch[~kept].mean(),
-            "flagged_recall": (~kept)[self.is_mismatch].mean(),
-        }
-
-
-def simulate(rate: float, seed: int, count: int = 4000, apart: float = 3.0) -> Case:
-    """Normal scores of spread 1, matches `apart` from mismatches: at 3, one in fifteen of each is past the middle."""
-    rng = np.random.default_rng(seed)
-    is_mismatch = rng.random(count) < rate
-    scores = np.where(is_mismatch, 0.0, apart) + rng.normal(size=count)
-    probes = rng.normal(size=max(200, count // 20))
-    return Case(scores, probes, is_mismatch, calibrate(scores, probes, np.ones(len(probes)), seed=0))
-
-
-def row_at(calibration: Calibration, cut: float) -> dict[str, Any]:
-    """The row of the curve whose cut is nearest."""
-    return min(calibration.curve, key=lambda row: abs((row["cut"] or 0.0) - cut))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -71,7 +34,7 @@ def case() -> Case:
 def cases() -> list[Case]:
     """One hundred collections, their noise rates spread from 0 to .9."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model.calibration, "_CURVE_ROWS", 21)
+        patch.setattr(model.expectations, "_ROWS", 21)
         return [simulate(MOST_NOISE * at / (COLLECTIONS - 1), at, count=3000) for at in range(COLLECTIONS)]
 
 
@@ -79,6 +42,13 @@ class TestIntervals:
     def test_noise_rate_is_covered(self, cases: list[Case]) -> None:
         found = [(case.calibration.noise_rate, case.rate) for case in cases]
         assert sum(interval.low <= rate <= interval.high for interval, rate in found) >= 90
+
+    @pytest.mark.parametrize(("apart", "least"), [(2.0, 17), (1.5, 15)])
+    def test_noise_rate_is_covered_where_scores_tell_little(self, apart: float, least: int) -> None:
+        """One in six is past the middle at 2, two in nine at 1.5: nothing says how sure the lowest probes are."""
+        cases = [simulate(at / 25, at, count=1500, apart=apart) for at in range(20)]
+        found = [(case.calibration.noise_rate, case.rate) for case in cases]
+        assert sum(interval.low <= rate <= interval.high for interval, rate in found) >= least
 
     def test_estimates_are_right_on_average(self, cases: list[Case]) -> None:
         errors = np.array([case.calibration.noise_rate.estimate - case.rate for case in cases])
@@ -133,7 +103,12 @@ class TestCalibrate:
         case = simulate(0.0, seed=3, apart=apart)
         assert not case.calibration.has_evidence
         assert case.calibration.noise_rate.estimate < 0.01
+        assert (case.calibration.noise_rate.low, case.calibration.curve[0]["precision_high"]) == (0, 1)
         assert (case.calibration.confidence(case.scores) < case.calibration.threshold).mean() < 0.02
+
+    def test_nor_are_they_where_scores_tell_little(self) -> None:
+        found = [simulate(0.0, seed, count=1500, apart=2.0).calibration.has_evidence for seed in range(8)]
+        assert sum(found) <= 1
 
     def test_five_percent_are_evidence(self) -> None:
         assert simulate(0.05, seed=3).calibration.has_evidence
@@ -179,15 +154,39 @@ def told(cases: list[Case]) -> list[tuple[Case, Calibration]]:
     """The noise rate known from elsewhere, with a standard error of 3 % of it, beside 200 probes."""
     rng = np.random.default_rng(0)
     found = []
-    for case in (one for one in cases if one.rate > 0.1):
+    for case in cases[12::3]:  # from .1 on
         estimate = case.rate * float(np.exp(rng.normal(0, 0.03)))
         interval = Interval(estimate, estimate * np.exp(-2.33 * 0.03), estimate * np.exp(2.33 * 0.03))
         weight = np.ones(len(case.probes))
-        found.append((case, calibrate(case.scores, case.probes, weight, seed=0, told=interval)))
+        found.append((case, calibrate(case.scores, case.probes, weight, seed=0, known=Beforehand(interval))))
     return found
 
 
 class TestTold:
+    def test_pairs_without_a_doubt_are_no_error(self) -> None:
+        """Far from all probes nothing is left of P(mismatch), whatever was told."""
+        rng = np.random.default_rng(0)
+        scores, probes = 40 + 1e-3 * rng.normal(size=300), rng.normal(size=200)
+        known = Beforehand(Interval(0.2, 0.19, 0.21))
+        found = calibrate(scores, probes, np.ones(len(probes)), seed=0, known=known)
+        assert np.isfinite(found.confidence(scores)).all()
+
+    def test_what_may_be_off_by_more_than_it_says_widens_the_interval_only(self, cases: list[Case]) -> None:
+        """Told rates that are off by 15 %, and believed to 3 %: the fit follows them, the interval knows better."""
+        rng, held = np.random.default_rng(0), []
+        for case in cases[20::4]:
+            rate = case.rate * float(np.exp(rng.normal(0, 0.15)))
+            told = Interval(rate, 0.93 * rate, 1.07 * rate)
+            sure, doubted = (
+                calibrate(case.scores, case.probes, np.ones(len(case.probes)), 0, 20, Beforehand(told, doubt))
+                for doubt in (0.0, 0.15)
+            )
+            assert doubted.noise_rate.estimate == sure.noise_rate.estimate
+            held.append([one.noise_rate.low <= case.rate <= one.noise_rate.high for one in (sure, doubted)])
+        sure_share, doubted_share = np.mean(held, axis=0)
+        assert sure_share < 0.75
+        assert doubted_share >= 0.9
+
     def test_estimates_come_nearer_the_truth(self, told: list[tuple[Case, Calibration]]) -> None:
         before = [abs(case.calibration.noise_rate.estimate - case.rate) for case, _ in told]
         after = [abs(calibration.noise_rate.estimate - case.rate) for case, calibration in told]
@@ -202,58 +201,24 @@ class TestTold:
         held = [rate.low <= case.rate <= rate.high for rate, (case, _) in zip(rates, told, strict=True)]
         assert np.mean(held) >= 0.9
 
+    def test_a_word_that_may_mean_nothing_is_no_evidence(self) -> None:
+        case = simulate(0.0, seed=3, count=1500, apart=2.0)
+        known = Beforehand(Interval(0.1, 0.09, 0.11))
+        sure, doubted = (
+            calibrate(case.scores, case.probes, np.ones(len(case.probes)), 0, known=word)
+            for word in (known, replace(known, may_be_none=True))
+        )
+        assert sure.has_evidence
+        assert not doubted.has_evidence
+        assert doubted.is_likely
+        assert doubted.noise_rate.estimate == sure.noise_rate.estimate
+        assert doubted.noise_rate.high == pytest.approx(sure.noise_rate.high, abs=0.02)
+
     def test_a_sure_word_outweighs_the_probes(self, case: Case) -> None:
         weight = np.ones(len(case.probes))
-        sure = calibrate(case.scores, case.probes, weight, seed=0, told=Interval(0.5, 0.4999, 0.5001))
+        sure = calibrate(case.scores, case.probes, weight, seed=0, known=Beforehand(Interval(0.5, 0.4999, 0.5001)))
         assert case.calibration.noise_rate.estimate < 0.43
         assert sure.noise_rate.estimate > 0.47
-
-
-class TestCurve:
-    def test_rows_are_many_and_not_too_many(self, case: Case) -> None:
-        assert 50 <= len(case.calibration.curve) <= 300
-
-    def test_cut_rises_and_kept_share_falls_from_one(self, case: Case) -> None:
-        rows: list[dict[str, Any]] = list(case.calibration.curve)
-        cuts, kept = (np.array([row[name] for row in rows]) for name in ("cut", "kept_share"))
-        assert (np.diff(cuts) >= 0).all()
-        assert (cuts[0], kept[0]) == (0.0, 1.0)
-        assert (np.diff(kept) < 0).all()
-        assert kept[-1] < 0.02
-
-    def test_shares_are_in_range_and_inside_their_intervals(self, case: Case) -> None:
-        for row in case.calibration.curve:
-            for share in SHARES:
-                low, value, high = (row[f"{share}{end}"] for end in ("_low", "", "_high"))
-                if value is not None:
-                    assert low is not None
-                    assert high is not None
-                    assert 0 <= low <= value <= high <= 1
-
-    def test_nothing_flagged_has_no_precision(self, case: Case) -> None:
-        first = case.calibration.curve[0]
-        assert [first[f"flagged_precision{end}"] for end in ("", "_low", "_high")] == [None] * 3
-        assert first["flagged_recall"] == 0.0
-        assert first["recall"] == 1.0
-        assert first["precision"] == pytest.approx(1 - case.calibration.noise_rate.estimate)
-
-    def test_expectations_are_what_the_cuts_do(self, case: Case) -> None:
-        for cut in (0.1, 0.3, 0.5, 0.7, 0.9):
-            row = row_at(case.calibration, cut)
-            assert row["cut"] == pytest.approx(cut, abs=0.1)
-            for name, real in case.real(row["cut"]).items():
-                assert row[name] == pytest.approx(real, abs=0.03), (name, cut)
-
-    def test_automatic_cut_has_a_row_of_its_own(self, case: Case) -> None:
-        assert case.calibration.threshold in [row["cut"] for row in case.calibration.curve]
-
-    def test_kept_share_is_that_of_the_cut(self, case: Case) -> None:
-        for row in case.calibration.curve:
-            kept = case.calibration.confidence(case.scores) >= (row["cut"] or 0.0)
-            assert row["kept_share"] == pytest.approx(kept.mean(), abs=0.005)
-
-    def test_threshold_is_a_field_of_its_own(self, case: Case) -> None:
-        assert replace(case.calibration, threshold=0.8).to_dict()["threshold"] == 0.8
 
 
 class TestProbability:

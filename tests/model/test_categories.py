@@ -7,9 +7,17 @@ import pytest
 
 from model.categories import cluster_captions, given_categories
 from model.engine import TrainingError
+from model.pairs import Pairs
+from model.probes import Probes, with_probes
 from tests.model.collections import make_pairs
 
 PAIRS, _ = make_pairs(100, 0.0)
+
+
+def with_all_probes(pairs: Pairs) -> Pairs:
+    """As many probes as pairs: each pair's image with the caption before."""
+    rows = np.arange(len(pairs))
+    return with_probes(pairs, Probes(rows, np.roll(rows, 1), np.zeros(len(pairs), np.int8)))
 
 
 class TestGivenCategories:
@@ -26,6 +34,23 @@ class TestGivenCategories:
         labels[:3] = -1
         with pytest.raises(TrainingError, match="3 of 100 pairs have no label"):
             given_categories(replace(PAIRS, labels=labels))
+
+    def test_probes_are_not_counted_among_them(self) -> None:
+        labels = np.arange(100) % 7
+        labels[:3] = -1
+        with pytest.raises(TrainingError, match=r"^3 of 100 pairs have no label"):
+            given_categories(with_all_probes(replace(PAIRS, labels=labels)))
+
+    def test_probes_have_those_of_their_pairs(self) -> None:
+        labels = np.arange(100) % 7
+        found = given_categories(with_all_probes(replace(PAIRS, labels=labels)))
+        assert np.array_equal(found, np.concatenate([labels, labels]))
+
+    def test_number_beyond_the_pairs_is_refused_however_many_probes_there_are(self) -> None:
+        labels = np.arange(100)
+        labels[0] = 150
+        with pytest.raises(TrainingError, match="without gaps, but one is 150"):
+            given_categories(with_all_probes(replace(PAIRS, labels=labels)))
 
     def test_one_category_is_refused(self) -> None:
         with pytest.raises(TrainingError, match="same label"):
@@ -60,3 +85,12 @@ class TestClusterCaptions:
     def test_number_that_makes_no_sense_is_refused(self, clusters: int) -> None:
         with pytest.raises(TrainingError, match="between 2 and 50 for 100 pairs"):
             cluster_captions(PAIRS, clusters, seed=0)
+
+    @pytest.mark.parametrize("clusters", [51, 100, 101])
+    def test_limit_is_of_the_collections_own_pairs(self, clusters: int) -> None:
+        with pytest.raises(TrainingError, match="between 2 and 50 for 100 pairs"):
+            cluster_captions(with_all_probes(PAIRS), clusters, seed=0)
+
+    def test_probes_have_those_of_their_captions(self) -> None:
+        found = cluster_captions(with_all_probes(PAIRS), 50, seed=0)
+        assert np.array_equal(found[100:], np.roll(found[:100], 1))

@@ -92,6 +92,27 @@ class TestCorrelation:
         )
         assert told[0, 1] > 0.98
 
+    @pytest.mark.parametrize("count", [64, 150, 500])
+    def test_many_probes_among_few_pairs_leave_something_to_learn_from(self, count: int) -> None:
+        """200 probes tie everything together: left out with all that is tied to it, a pair would leave nothing."""
+        rng = np.random.default_rng(1)
+        shown, said = (np.append(np.arange(count), rng.permutation(np.resize(np.arange(count), 200))) for _ in range(2))
+        is_wrong = shown != said
+        asked = Correlation(linear_pairs(shown, said), count, (shown, said)).asked(np.ones(count, np.float32))
+        assert auroc(asked.pairs[:, 0], is_wrong) > 0.8
+        assert (asked.kinds == RANDOM).sum() > count / 2
+
+    @pytest.mark.parametrize("source", [0, 1])
+    def test_nor_has_any_map_seen_the_sources_of_many_probes(self, source: int) -> None:
+        rng = np.random.default_rng(1)
+        shown, said = (np.append(np.arange(COUNT), rng.permutation(COUNT)) for _ in range(2))
+        correlation = Correlation(linear_pairs(shown, said), COUNT, (shown, said))
+        without = ALL.copy()
+        without[(shown, said)[source][COUNT + 7]] = 0
+        before, after = correlation.asked(ALL).pairs, correlation.asked(without).pairs
+        assert after[COUNT + 7] == pytest.approx(before[COUNT + 7], abs=1e-5)
+        assert np.abs(after - before)[COUNT:].max() > 1e-3
+
     def test_content_of_the_pair_itself_is_no_negative(self) -> None:
         """Every image is there twice: its other caption must not speak against it."""
         shown = np.arange(COUNT) // 2

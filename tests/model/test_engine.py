@@ -167,6 +167,11 @@ class TestFit:
         with pytest.raises(TrainingError, match="pair 7"):
             Engine(replace(pairs, images=images), CONFIG).fit()
 
+    def test_nothing_but_reviewed_mismatches_ends_with_a_reason(self, pairs: Pairs) -> None:
+        said = np.full(len(pairs), -1, np.int8)
+        with pytest.raises(TrainingError, match=r"mismatch by a reviewer.*delete reviews"):
+            Engine(replace(pairs, anchors=said), CONFIG).fit()
+
     def test_loss_that_is_not_a_number_ends_with_a_reason(self, pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
         class Diverging(CRCL):
             def loss(self, step: Step) -> Tensor:

@@ -9,7 +9,7 @@ from scipy.optimize import check_grad
 
 import model.fusion
 from model.fitting import minimise
-from model.fusion import FOLDS, RATES, Fusion, cross_fitted, fit, presumed, sampled, standardised
+from model.fusion import FOLDS, RATES, Fusion, Leader, cross_fitted, fit, presumed, sampled, standardised
 from model.metrics import auroc
 
 Floats = npt.NDArray[np.float64]
@@ -103,13 +103,16 @@ class TestFit:
 class TestPresumed:
     def test_better_evidence_counts_for_more(self) -> None:
         evidence, is_probe, _ = simulate(0.4)
-        weights = presumed(standardised(evidence, is_probe), is_probe, np.ones(len(evidence))).weights
+        weights = presumed(standardised(evidence.T, is_probe), is_probe, np.ones(len(evidence))).weights
         assert weights[0] > weights[1] > weights[2]
 
-    def test_the_leader_counts_for_more_than_all_other(self) -> None:
+    @pytest.mark.parametrize("leader", [0, 1, 2])
+    def test_the_leader_counts_for_more_than_all_other_whatever_the_probes_say(self, leader: int) -> None:
         evidence, is_probe, _ = simulate(0.4)
-        weights = presumed(standardised(evidence, is_probe), is_probe, np.ones(len(evidence)), leader=1).weights
-        assert weights[1] > weights[0] + weights[2]
+        evidence[:, 2] = np.random.default_rng(0).normal(size=len(evidence))  # chance
+        table = standardised(evidence.T, is_probe)
+        weights = presumed(table, is_probe, np.ones(len(evidence)), Leader(leader)).weights
+        assert weights[leader] > weights.sum() - weights[leader]
 
 
 class TestAnchors:
@@ -191,7 +194,7 @@ class TestCrossFitted:
             evidence, is_probe, is_mismatch = simulate(rate, seed, count=3000, probes=200)
             best = evidence[:, 0]
             fair = np.where(is_mismatch, -0.4, 0.4)[:, None] + np.random.default_rng(seed).normal(size=(len(best), 7))
-            table = standardised(np.column_stack([best, fair]), is_probe)
+            table = standardised([best, *fair.T], is_probe)
             score, _ = cross_fitted(table, is_probe, np.ones(len(table)), nothing(is_probe), 0, is_signed=False)
             alone, fused = (auroc(x[~is_probe], is_mismatch[~is_probe]) for x in (best, score))
             assert fused > alone - 0.002
@@ -206,8 +209,23 @@ class TestCrossFitted:
             fair = np.where(is_mismatch, -0.5, 0.5) + rng.normal(size=len(evidence))
             noise = rng.normal(size=(len(evidence), 12))
             rest = fair[:, None] + 0.2 * noise if others == "copies" else noise
-            table = standardised(np.column_stack([evidence[:, 0], rest]), is_probe)
+            table = standardised([evidence[:, 0], *rest.T], is_probe)
             score, _ = cross_fitted(table, is_probe, np.ones(len(table)), nothing(is_probe), 0, is_signed=False)
+            alone, fused = (auroc(x[~is_probe], is_mismatch[~is_probe]) for x in (evidence[:, 0], score))
+            assert fused > alone - 0.002
+
+    @pytest.mark.parametrize("rate", [0.05, 0.4, 0.8])
+    @pytest.mark.parametrize("leads", ["best", "fair", "chance"])
+    def test_nor_does_a_leader_that_is_not_the_best(self, leads: str, rate: float) -> None:
+        """It counts for more than all other evidence before the fit, but only if the probes do not say otherwise."""
+        for seed in range(2):
+            evidence, is_probe, is_mismatch = simulate(rate, seed, count=12_000, probes=600)
+            rng = np.random.default_rng(seed + 100)
+            fair = np.where(is_mismatch, -0.5, 0.5) + rng.normal(size=(3, len(evidence)))
+            table = standardised([evidence[:, 0], *fair, rng.normal(size=len(evidence))], is_probe)
+            leader = Leader({"best": 0, "fair": 1, "chance": 4}[leads])
+            weight = np.ones(len(table))
+            score, _ = cross_fitted(table, is_probe, weight, nothing(is_probe), 0, is_signed=False, leader=leader)
             alone, fused = (auroc(x[~is_probe], is_mismatch[~is_probe]) for x in (evidence[:, 0], score))
             assert fused > alone - 0.002
 
@@ -230,10 +248,10 @@ class TestSampled:
 class TestStandardised:
     def test_pairs_have_mean_zero_and_spread_one(self) -> None:
         evidence, is_probe, _ = simulate(0.2)
-        table = standardised(3 + 5 * evidence, is_probe)
-        np.testing.assert_allclose(table[~is_probe].mean(axis=0), 0, atol=1e-9)
-        np.testing.assert_allclose(table[~is_probe].std(axis=0), 1)
+        table = standardised(3 + 5 * evidence.T, is_probe)
+        np.testing.assert_allclose(table[~is_probe].mean(axis=0), 0, atol=1e-6)
+        np.testing.assert_allclose(table[~is_probe].std(axis=0), 1, atol=1e-5)
         assert table[is_probe, 0].mean() < -0.5
 
     def test_constant_column_is_zero(self) -> None:
-        assert not standardised(np.full((10, 1), 0.1), np.arange(10) >= 8).any()
+        assert not standardised(np.full((1, 10), 0.1), np.arange(10) >= 8).any()

@@ -27,7 +27,7 @@ def simulate(
         kinds < 0, rng.choice([RANDOM, NEAR, 2], size=len(kinds), p=[random, near, 1 - random - near]), kinds
     )
     centres = np.array([CENTRES[RANDOM], CENTRES[NEAR], MATCH])
-    return standardised(centres[true] + rng.normal(size=(len(kinds), 2)), kinds >= 0), kinds
+    return standardised((centres[true] + rng.normal(size=(len(kinds), 2))).T, kinds >= 0), kinds
 
 
 class TestKinds:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.config import METHOD_CONFIGS, MIN_PAIRS, RunConfig
+from model.config import METHOD_CONFIGS, MIN_PAIRS, RunConfig, parse_run_config
 from model.engine import Engine, Pairs, Scores, Step, Stopped
 from model.losses import complementary, matching_log_probabilities
 from model.methods import METHODS
@@ -174,7 +174,7 @@ class TestFlickr8k:
         chosen = np.random.default_rng(20).choice(count, round(0.4 * count), replace=False)
         given = np.arange(count)
         given[chosen] = np.roll(chosen, 1)
-        scores = fitted(Pairs(images[given], captions, given, np.arange(count)), RunConfig())
+        scores = fitted(Pairs(images[given], captions, given, np.arange(count)), parse_run_config({"method": "crcl"}))
         assert auroc(scores.clean_confidence, given != np.arange(count)) > 0.93
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from model.errors import TrainingError
 from model.neighbours import unit
-from model.pairs import Pairs
+from model.pairs import Pairs, gather
 from model.probes import NEAR, RANDOM, Probes, make_probes, with_probes
 from tests.model.collections import make_pairs, make_scenes
 
@@ -197,6 +198,20 @@ class TestWithProbes:
     def test_what_is_missing_stays_missing(self, pairs: Pairs, probes: Probes) -> None:
         both = with_probes(pairs, probes)
         assert (both.texts, both.labels, both.anchors) == (None, None, None)
+
+    def test_own_pairs_are_counted_without_them(self, pairs: Pairs, probes: Probes) -> None:
+        both = with_probes(pairs, probes)
+        assert (pairs.own, both.own, both.probes) == (len(pairs), len(pairs), len(probes))
+        assert both.taken(np.arange(len(pairs) - 1, len(pairs) + 3)).own == 1
+
+    def test_features_that_are_not_finite_are_those_of_a_pair(self) -> None:
+        pairs, _ = make_pairs(10, 0.0)
+        images = np.array(pairs.images)
+        images[7, 3] = np.nan
+        probes = Probes(np.array([1, 7]), np.array([2, 3]), np.array([RANDOM, NEAR], np.int8))
+        both = with_probes(replace(pairs, images=images), probes)
+        with pytest.raises(TrainingError, match=r"the features of pair 7 are not finite"):
+            gather(both.images, np.array([10, 11]))
 
     def test_no_features_are_read(self) -> None:
         ids = np.arange(10)

@@ -151,9 +151,27 @@ class TestJudgeNew:
         assert rate.estimate == pytest.approx(1 - scores.clean_confidence.mean(), abs=1e-6)
         assert few.verdict.calibration.slope == lent.judge.calibration.slope
         # The evidence is the same, so is the order.
-        assert np.array_equal(
-            np.argsort(scores.similarity), np.argsort(judged.verdict.scores.similarity[:count], kind="stable")
-        )
+        whole = judged.verdict.scores.clean_confidence[:count]
+        assert np.array_equal(np.argsort(scores.clean_confidence), np.argsort(whole))
+
+    @pytest.mark.parametrize("is_wrong", [False, True])
+    def test_what_to_expect_of_few_pairs_is_their_own(self, lent: Lent, is_wrong: bool) -> None:
+        """Of the run 40 % are mismatched; here none or all of them."""
+        chosen = np.flatnonzero(lent.is_mismatch == is_wrong)[:60]
+        found = judge_new(lent.judge, lent.new.taken(chosen)).verdict
+        first, *_ = found.calibration.curve
+        confidence = found.scores.clean_confidence
+        assert first["kept_share"] == 1
+        assert first["precision"] == pytest.approx(confidence.mean(dtype=np.float64), abs=1e-6)
+        assert first["precision_low"] <= first["precision"] <= first["precision_high"]
+        assert (first["precision"] < 0.3) is is_wrong
+        for row in found.calibration.curve:
+            assert row["kept_share"] * 60 == pytest.approx(round(row["kept_share"] * 60))
+
+    def test_no_evidence_of_the_run_is_none_of_new_pairs(self, lent: Lent) -> None:
+        clean = replace(lent.judge, calibration=replace(lent.judge.calibration, has_evidence=False))
+        wrong = lent.new.taken(np.flatnonzero(lent.is_mismatch)[:60])
+        assert judge_new(clean, wrong).verdict.calibration.has_evidence
 
     def test_memory_blocks_do_not_change_the_outcome(self, lent: Lent, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = judge_new(lent.judge, lent.few)
@@ -170,6 +188,14 @@ class TestJudgeNew:
         said = judge_new(lent.judge, replace(lent.new.taken(np.arange(20)), anchors=anchors)).verdict.scores
         assert said.clean_confidence[:2].tolist() == [1, 0]
         assert said.is_clean[:2].tolist() == [True, False]
+
+    def test_what_people_said_is_counted_as_they_said(self, lent: Lent) -> None:
+        anchors = np.where(np.arange(NEW) < 300, -1, 0).astype(np.int8)
+        verdict = judge_new(lent.judge, replace(lent.new, anchors=anchors)).verdict
+        assert verdict.scores.noise_rate == verdict.calibration.noise_rate.estimate
+        confidence = verdict.scores.clean_confidence
+        assert (confidence[:300] == 0).all()
+        assert verdict.calibration.noise_rate.estimate == pytest.approx(1 - confidence.mean(), abs=0.005)
 
     def test_progress_rises_to_the_end(self, lent: Lent, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("model.transfer._BLOCK", 40)
@@ -217,6 +243,14 @@ class TestDrift:
         other = judge_new(lent.judge, collection(seed=77)[0].taken(np.arange(count)))
         assert other.drift["looks_different"] is True
         assert "start a run of its own" in other.drift["explanation"]
+
+    @pytest.mark.parametrize(("count", "outside"), [(1, 1), (3, 2), (12, 2)])
+    def test_few_strange_pairs_are_too_few_to_tell(self, lent: Lent, count: int, outside: int) -> None:
+        drift = lent.judge.familiar.compare(
+            np.array([outside, 0]), count, lent.judge.familiar.evidence[:3], lent.judge.names
+        )
+        assert drift["looks_different"] is False
+        assert drift["explanation"].startswith("There are too few new pairs to tell")
 
     def test_the_side_that_changed_is_named(self, lent: Lent) -> None:
         strange = collection(seed=77)[0].captions[: len(lent.few)]

@@ -173,6 +173,18 @@ class TestVariants:
         assert_published(one)
         assert not [name for name in one.verdict.names if "learned" in name]
 
+    def test_mismatches_that_are_listed_often_do_not_vouch_for_themselves(self) -> None:
+        pairs, is_mismatch = make_pairs(600, 0.4)
+        blurred = pairs.images + 5 * np.random.default_rng(1).normal(size=pairs.images.shape)
+        often = np.flatnonzero(is_mismatch)[:60]
+        rows = np.concatenate([np.arange(600), *[often] * 3])
+        listed = replace(pairs, images=blurred.astype(np.float32)).taken(rows)
+        one = judged((listed, is_mismatch[rows]), config_of("crcl", SHORT))
+        assert_published(one)
+        confidence = one.verdict.scores.clean_confidence
+        assert (~one.verdict.scores.is_clean)[often].mean() > 0.75
+        assert np.abs(confidence[often] - confidence[600:660]).max() < 0.1
+
     def test_collection_without_mismatches_keeps_nearly_all(self) -> None:
         one = judged(make_pairs(600, 0.0), config_of("crcl", SHORT))
         assert_published(one)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from model.drift import Familiar
 from model.report import describe
 from worker.stages.report import flag_rate
 
@@ -45,6 +46,13 @@ def made_report(*, has_probes: bool = True, has_loss: bool = True, has_evidence:
         "repair": _repair(flagged),
         "recipe": {"method": "crcl", "why": ["30,000 pairs", "no joint encoder"], "fusion": {"sources": 6}},
     }
+
+
+def made_drift(*, looks_different: bool) -> dict[str, Any]:
+    """As model/drift.py gives it."""
+    familiar = Familiar(np.full(2, 0.5), np.zeros((201, 1)))
+    outside = np.array([300, 12]) if looks_different else np.array([10, 12])
+    return familiar.compare(outside, 1000, np.zeros((1000, 1)), ["joint"])
 
 
 def _calibration(confidence: Any, is_mismatch: Any, probes: Any, kinds: Any) -> dict[str, Any]:

@@ -103,8 +103,15 @@ class TestGetCut:
         """Three of nine lie midway between the rows that keep one and five."""
         assert cut(keep=3)["expected"]["precision"] == pytest.approx((0.95 + 4.55 / 5) / 2)
 
-    def test_beyond_the_curve_its_end_is_given(self, cut: Get) -> None:
-        assert cut(keep=0)["expected"]["precision"] == pytest.approx(0.95)
+    @pytest.mark.parametrize("query", [{"keep": 0}, {"min_confidence": 0.99}, {"cost_ratio": 1e300}])
+    def test_nothing_kept_has_no_precision_and_loses_every_match(self, cut: Get, query: dict[str, Any]) -> None:
+        """Of nine pairs 6.05 match, .9 to 1.1 times as many by their interval; all are flagged."""
+        expected = cut(**query)["expected"]
+        assert [expected[f"precision{end}"] for end in ("", "_low", "_high")] == [None] * 3
+        assert [expected[f"recall{end}"] for end in ("", "_low", "_high")] == [0] * 3
+        assert [expected[f"flagged_recall{end}"] for end in ("", "_low", "_high")] == [1] * 3
+        flagged = [expected[f"flagged_precision{end}"] for end in ("", "_low", "_high")]
+        assert flagged == pytest.approx([2.95 / 9, 1 - 1.1 * 6.05 / 9, 1 - 0.9 * 6.05 / 9])
 
     def test_what_cannot_be_said_is_null(self, cut: Get) -> None:
         assert cut(keep=9)["expected"]["flagged_precision"] is None
@@ -146,6 +153,17 @@ class TestWithoutCalibration:
     def test_what_needs_it_is_a_conflict(self, idle_http: httpx.Client, path: str, query: dict[str, Any]) -> None:
         for call in ("cut", "pairs"):
             problem_of(idle_http.get(f"{path}/{call}", params=query), 409, "not_calibrated")
+
+    @pytest.mark.parametrize(
+        ("probe_share", "advice"), [(0.0, "leave probe_share out"), (0.05, "images or captions are the same content")]
+    )
+    def test_reason_and_remedy_are_told(
+        self, idle_http: httpx.Client, idle_engine: Engine, path: str, probe_share: float, advice: str
+    ) -> None:
+        with transaction(idle_engine) as session:
+            run = session.get_one(Run, path.rpartition("/")[2])
+            run.config = run.config | {"probe_share": probe_share}
+        assert advice in problem_of(idle_http.get(f"{path}/cut?cost_ratio=2"), 409, "not_calibrated")
 
     def test_counts_are_exact_and_nothing_is_expected(self, idle_http: httpx.Client, path: str) -> None:
         found = idle_http.get(f"{path}/cut", params={"keep": 1}).json()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, update
@@ -104,3 +105,17 @@ class TestWeights:
             session.execute(update(Score).where(Score.run_id == run.id).values(weight=None))
         response = idle_http.post(f"/v1/runs/{run.id}/exports", json={"format": "weights"})
         assert "new run" in problem_of(response, 409, "no_weights")
+
+    @pytest.mark.parametrize(
+        ("probe_share", "advice"), [(0.0, "leave probe_share out"), (0.05, "images or captions are the same content")]
+    )
+    def test_run_without_probes_says_what_would_give_weights(
+        self, idle_engine: Engine, idle_http: httpx.Client, probe_share: float, advice: str
+    ) -> None:
+        id = published(idle_engine, idle_http, CONFIDENCES).id
+        with transaction(idle_engine) as session:
+            session.execute(update(Score).where(Score.run_id == id).values(weight=None))
+            run = session.get_one(Run, id)
+            run.report, run.config = {"calibration": None}, run.config | {"probe_share": probe_share}
+        response = idle_http.post(f"/v1/runs/{id}/exports", json={"format": "weights"})
+        assert advice in problem_of(response, 409, "no_weights")

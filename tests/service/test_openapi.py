@@ -3,6 +3,8 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
+from model.transfer import LEAST_CALIBRATED
+
 METHODS = {"get", "put", "post", "delete", "patch"}
 # What generated clients are built on: a name here is changed only together with the version of the API.
 OPERATIONS = {
@@ -77,6 +79,12 @@ class TestOpenApi:
         schemas = document["components"]["schemas"]
         for reference in references(document):
             assert reference.removeprefix("#/components/schemas/") in schemas
+
+    def test_scoring_says_whose_calibration_counts(self, operations: dict[str, Any], document: dict[str, Any]) -> None:
+        said = " ".join(operations["scoreWithRun"]["description"].split())
+        assert f"From {LEAST_CALIBRATED} pairs on the new pairs are calibrated among themselves" in said
+        count = document["components"]["schemas"]["ProbeShare"]["properties"]["count"]["description"]
+        assert "For a scored run nothing was trained" in count
 
 
 def references(value: Any) -> list[str]:

@@ -10,7 +10,7 @@ from service.db.session import transaction
 from service.db.states import JobState
 from service.db.tables import Run
 from tests.factories import make_collection, make_run, publish_run, workspace_of
-from tests.service.report_samples import PAIRS, made_report
+from tests.service.report_samples import PAIRS, made_drift, made_report
 from tests.service.serving import problem_of
 
 
@@ -52,6 +52,20 @@ class TestGetReport:
         found = idle_http.get(f"/v1/runs/{run_id}/report").json()
         assert (found["calibration"], found["histograms"]["loss"]) == (None, None)
         assert "no probes" in found["headline"]
+
+    def test_pairs_that_look_different_are_said_in_the_headline(
+        self, idle_http: httpx.Client, idle_engine: Engine, run_id: UUID
+    ) -> None:
+        drift = made_drift(looks_different=True)
+        with transaction(idle_engine) as session:
+            session.get_one(Run, run_id).report = made_report() | {"drift": drift}
+        found = idle_http.get(f"/v1/runs/{run_id}/report").json()
+        assert found["drift"] == drift
+        assert found["headline"].startswith("Do not rely on these scores")
+
+    def test_drift_is_described(self, idle_http: httpx.Client) -> None:
+        drift = idle_http.get("/openapi.json").json()["components"]["schemas"]["Drift"]["properties"]
+        assert drift.keys() == made_drift(looks_different=True).keys()
 
     @pytest.mark.parametrize("name", ["report", "report.html"])
     def test_an_unfinished_run_has_none_yet(self, idle_http: httpx.Client, idle_engine: Engine, name: str) -> None:

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from service.report.page import Origin, render
-from service.report.schemas import Report
+from service.report.schemas import Drift, Report
 from service.report.words import choices, headline, percent
-from tests.service.report_samples import HOSTILE, HOSTILE_URL, made_report
+from tests.service.report_samples import HOSTILE, HOSTILE_URL, made_drift, made_report
 
 VOID = {"meta", "br"}
 LOADING = {"src", "srcset", "background", "poster", "data", "action", "formaction", "xlink:href", "style"}
@@ -49,6 +49,10 @@ def report_of(**changes: bool) -> Report:
     made = Report(run_id=UUID(int=1), collection_id=UUID(int=2), headline="", **made_report(**changes))
     made.headline = headline(made.calibration, made.slices.overall)
     return made
+
+
+def drifted(*, looks_different: bool) -> Report:
+    return report_of().model_copy(update={"drift": Drift(**made_drift(looks_different=looks_different))})
 
 
 def html_of(report: Report, name: str = "made", settings: dict[str, Any] | None = None) -> str:
@@ -139,6 +143,12 @@ class TestRender:
         assert "Losses and the fitted" not in html
         assert "Where to cut" not in html
 
+    @pytest.mark.parametrize(
+        ("probe_share", "advice"), [(0.0, "leave probe_share out"), (0.05, "images or captions are the same content")]
+    )
+    def test_a_run_without_probes_says_what_would_give_some(self, probe_share: float, advice: str) -> None:
+        assert advice in html_of(report_of(has_probes=False), settings={"probe_share": probe_share})
+
     def test_shares_of_no_pairs_leave_gaps_not_errors(self) -> None:
         report = report_of()
         assert report.calibration is not None
@@ -153,14 +163,51 @@ class TestRender:
         report.calibration.near_share = 0.25
         assert "would not be counted as mismatches" not in html_of(report)
 
+    def test_pairs_that_look_different_are_warned_of(self) -> None:
+        html = html_of(drifted(looks_different=True))
+        Page(html)
+        assert '<p class="missing">The images no longer look like those of the run: 30.0% of the images' in html
+
+    def test_pairs_that_look_the_same_are_a_note(self) -> None:
+        html = html_of(drifted(looks_different=False))
+        assert '<p class="note">The new pairs look like those of the run: 1.0% of the images' in html
+
+    def test_a_run_that_trained_speaks_of_no_drift(self, html: str) -> None:
+        assert "those of the run" not in html
+
 
 class TestHeadline:
+    def test_pairs_that_look_different_are_said_first(self) -> None:
+        made = drifted(looks_different=True)
+        said = headline(made.calibration, made.slices.overall, made.drift)
+        assert said.startswith("Do not rely on these scores: the pairs do not look like those")
+        assert said.endswith(made.headline)
+
+    def test_pairs_that_look_the_same_change_nothing(self) -> None:
+        made = drifted(looks_different=False)
+        assert headline(made.calibration, made.slices.overall, made.drift) == made.headline
+
     def test_tells_rate_interval_kept_and_precision(self) -> None:
         said = report_of().headline
         assert said.startswith(
             "About 39 % of the pairs do not match (95 % interval 37 % to 41 %). 2,380 pairs are kept"
         )
         assert said.endswith("of these about 99.6 % match.")
+
+    @pytest.mark.parametrize(
+        ("rate", "pairs", "is_doubtful"), [(0.8, 3000, True), (0.6, 1000, False), (0.8, 6000, False)]
+    )
+    def test_few_matches_among_many_mismatches_are_doubted(self, rate: float, pairs: int, is_doubtful: bool) -> None:
+        made = report_of()
+        assert made.calibration is not None
+        made.calibration.noise_rate.estimate = rate
+        overall = made.slices.overall.model_copy(update={"pairs": pairs})
+        assert headline(made.calibration, overall).endswith("review some.") is is_doubtful
+
+    def test_nothing_is_said_of_kept_pairs_where_there_are_none(self) -> None:
+        made = report_of()
+        overall = made.slices.overall.model_copy(update={"flagged": made.slices.overall.pairs})
+        assert headline(made.calibration, overall).endswith("0 pairs are kept at the automatic cut.")
 
     def test_a_report_from_before_near_misses_were_counted_can_be_read(self) -> None:
         stored = made_report()

@@ -10,11 +10,12 @@ from sqlalchemy import Engine
 
 from service.db import reviews
 from service.db.session import transaction
-from service.db.tables import Run
+from service.db.tables import Collection, Run
 from service.exact_intervals import clopper_pearson
 from service.review_estimate import by_chance
 from tests.factories import calibrated, make_collection, publish_run, workspace_of
 from tests.service.serving import problem_of
+from tests.service.test_review_plan_api import publish_again
 
 # Ten pairs above the cut and ten below.
 CONFIDENCES = {row: 0.95 - 0.045 * row for row in range(1, 21)}
@@ -27,8 +28,12 @@ def run(idle_http: httpx.Client, idle_engine: Engine) -> Run:
         return publish_run(session, collection, CONFIDENCES, report=calibrated(CONFIDENCES))
 
 
+def listed(http: httpx.Client, run: Run) -> list[dict[str, Any]]:
+    return list(http.get(f"/v1/runs/{run.id}/pairs", params={"limit": 100}).json()["items"])
+
+
 def audit(http: httpx.Client, run: Run, verdicts: dict[int, str], reason: str = "audit") -> None:
-    uids = {item["row"]: item["uid"] for item in http.get(f"/v1/runs/{run.id}/pairs").json()["items"]}
+    uids = {item["row"]: item["uid"] for item in listed(http, run)}
     given = [{"uid": uids[row], "verdict": verdict, "reason": reason} for row, verdict in verdicts.items()]
     response = http.post(f"/v1/runs/{run.id}/reviews", json={"reviews": given})
     assert response.status_code == 200, response.text
@@ -103,6 +108,16 @@ class TestEstimate:
         audit(idle_http, run, AUDITED)
         precision = estimate(idle_http, run)["precision"]
         assert (precision["of"], precision["expected"], precision["is_expected_within"]) == (5, None, None)
+
+    def test_what_was_said_on_an_earlier_run_judges_only_that_one(
+        self, idle_http: httpx.Client, idle_engine: Engine, run: Run
+    ) -> None:
+        """A later run was taught these verdicts, so it agrees with them whatever it is worth."""
+        with transaction(idle_engine) as session:
+            later = publish_again(session, session.get_one(Collection, run.collection_id), range(1, 21))
+        for judged in (run, later):
+            audit(idle_http, judged, AUDITED)
+        assert (estimate(idle_http, run)["audits"], estimate(idle_http, later)["audits"]) == (8, 0)
 
     def test_wrong_cut_is_named(self, idle_http: httpx.Client, run: Run) -> None:
         response = idle_http.get(f"/v1/runs/{run.id}/review-estimate", params={"min_confidence": 2})

@@ -49,6 +49,13 @@ def not_published(http: httpx.Client, engine: Engine) -> Run:
         return make_run(session, make_collection(session, 3, workspace_id=workspace_of(session, http)))
 
 
+def run_again(engine: Engine, run: Run) -> Run:
+    with transaction(engine) as session:
+        later = make_run(session, session.get_one(Collection, run.collection_id))
+        later.state = JobState.SUCCEEDED
+    return later
+
+
 class TestPut:
     def test_stored_review_is_returned_with_defaults(self, idle_http: httpx.Client, run: Run, uids: list[str]) -> None:
         said = put(idle_http, run, uids[1], verdict="unsure")
@@ -73,14 +80,26 @@ class TestPut:
         corrected = put(idle_http, run, uids[1], verdict="mismatch").json()
         assert (corrected["verdict"], corrected["reason"]) == ("mismatch", "audit")
 
+    @pytest.mark.parametrize(("first", "then"), [("audit", "chosen"), ("near_cut", "audit")])
     def test_audit_of_another_run_is_none_of_this_one(
+        self, idle_http: httpx.Client, idle_engine: Engine, run: Run, uids: list[str], first: str, then: str
+    ) -> None:
+        """It may have been an anchor of this one, and it has its place in the sample of the other."""
+        later = run_again(idle_engine, run)
+        put(idle_http, run, uids[1], reason=first, note="sharp")
+        said = put(idle_http, later, uids[1], verdict="mismatch", reason=then, reviewer="Bob").json()
+        assert (said["verdict"], said["note"], said["reviewer"]) == ("mismatch", None, "Bob")
+        assert (said["run_id"], said["reason"]) == (str(run.id), first)
+
+    def test_review_of_a_run_that_is_gone_is_none_of_a_later_one(
         self, idle_http: httpx.Client, idle_engine: Engine, run: Run, uids: list[str]
     ) -> None:
+        later = run_again(idle_engine, run)
+        put(idle_http, run, uids[1], reason="near_cut")
         with transaction(idle_engine) as session:
-            other = make_run(session, session.get_one(Collection, run.collection_id))
-            other.state = JobState.SUCCEEDED
-        put(idle_http, run, uids[1], reason="audit")
-        assert put(idle_http, other, uids[1]).json()["reason"] == "chosen"
+            session.get_one(Review, (run.collection_id, UUID(uids[1]))).run_id = None
+        said = put(idle_http, later, uids[1], verdict="mismatch", reason="audit").json()
+        assert (said["verdict"], said["run_id"], said["reason"]) == ("mismatch", None, "near_cut")
 
     @pytest.mark.parametrize(
         ("change", "field"),

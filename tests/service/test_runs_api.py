@@ -218,8 +218,10 @@ class TestGetRun:
         assert (encode["message"], encode["attempt"]) == ("25 of 100", 1)
         assert encode["eta_seconds"] == pytest.approx(30, abs=10)
         assert train["seconds"] is None
-        assert 0 < run["progress"] < 1
-        assert run["eta_seconds"] > 0
+        # Fetch took no time at all and is no part of the whole.
+        assert run["progress"] == pytest.approx(0.25 * 0.5 / 0.95)
+        # As the stage, and .45 of the whole after it where it is .5: 30 + 40 * .9.
+        assert run["eta_seconds"] == pytest.approx(66, abs=22)
 
     def test_published_run_is_complete(
         self, idle_http: httpx.Client, idle_engine: Engine, collection: Collection
@@ -296,9 +298,17 @@ class TestMethods:
         assert body["methods"]["mrl"]["needs_labels"]
         assert not body["methods"]["crcl"]["needs_labels"]
         assert body["encoders"] == ["auto", "lite", "precomputed", "open_clip:<architecture>:<tag or file>"]
+        del body["methods"]["auto"]
         for group in (body["options"], *(kind["options"] for kind in body["methods"].values())):
             assert group
             assert all(option["help"] and option["default"] is not None for option in group.values())
+
+    def test_auto_offers_no_options_as_it_refuses_them(self, idle_http: httpx.Client, path: str) -> None:
+        methods = idle_http.get("/v1/methods").json()["methods"]
+        assert methods["auto"]["options"] == {}
+        assert methods["auto"]["description"]
+        body = {"method": "auto", "method_options": {"learning_rate": 0.1}}
+        assert "chosen by auto" in problem_of(idle_http.post(path, json=body), 422, "invalid_option")
 
 
 class TestStages:
@@ -312,6 +322,8 @@ class TestStages:
             taken = claim_next(idle_engine, id)
             assert taken.name == StageName(name)
             with transaction(idle_engine) as session:
+                begun = func.now() - timedelta(seconds=5)
+                session.execute(update(Stage).where(Stage.id == taken.stage_id).values(started_at=begun))
                 jobs.finish(session, taken)
             seen.append(idle_http.get(f"/v1/runs/{id}").json()["progress"])
         assert seen == sorted(set(seen))

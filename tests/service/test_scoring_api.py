@@ -5,6 +5,7 @@ import httpx2 as httpx
 import pytest
 from sqlalchemy import Engine
 
+from model.config import parse_run_config, run_config_to_dict
 from service.db.session import transaction
 from service.db.states import CollectionState, JobState, Scope
 from service.db.tables import Collection, Run, Stage, Workspace
@@ -97,6 +98,16 @@ class TestScoreWithRun:
         response = idle_http.post(f"/v1/runs/{borrowed}/score", json={"collection": str(new.id)})
         assert str(model.id) in problem_of(response, 409, "run_not_trained")
 
+    def test_run_that_cannot_judge_is_refused_with_the_reason(
+        self, idle_http: httpx.Client, idle_engine: Engine, rows: Rows
+    ) -> None:
+        model = rows.published()
+        with transaction(idle_engine) as session:
+            run = session.get_one(Run, model.id)
+            run.summary = (run.summary or {}) | {"cannot_judge": "the captions are too much alike"}
+        detail = problem_of(post(idle_http, model, rows.collection()), 409, "run_cannot_judge")
+        assert "the captions are too much alike" in detail
+
     @pytest.mark.parametrize("state", [CollectionState.EMPTY, CollectionState.FAILED])
     def test_collection_without_a_file_is_refused(
         self, idle_http: httpx.Client, rows: Rows, state: CollectionState
@@ -115,6 +126,10 @@ class TestScoreWithRun:
     ) -> None:
         model = rows.published(format=shaped([9, 512], [9, 512]))
         problem_of(post(idle_http, model, rows.collection()), 422, "encoder_does_not_fit")
+
+    def test_networks_that_learned_from_labels_need_none_to_judge(self, idle_http: httpx.Client, rows: Rows) -> None:
+        model = rows.published(**run_config_to_dict(parse_run_config({"method": "mrl"})))
+        assert post(idle_http, model, rows.collection()).status_code == 202
 
     def test_features_of_another_width_are_refused_with_both(self, idle_http: httpx.Client, rows: Rows) -> None:
         model = rows.published(format=shaped([9, 512], [9, 512]))
@@ -155,5 +170,5 @@ class TestProgress:
             stages = session.query(Stage).where(Stage.run_id == id).order_by(Stage.position).all()
             for stage in stages[:4]:
                 stage.state = JobState.SUCCEEDED
-        # .03 + .6 + .04 + .02 of .7, the shares of the five stages
-        assert idle_http.get(f"/v1/runs/{id}").json()["progress"] == pytest.approx(0.69 / 0.7)
+        # .05 + .5 + .12 + .11 of .8, the shares of the five stages
+        assert idle_http.get(f"/v1/runs/{id}").json()["progress"] == pytest.approx(0.78 / 0.8)

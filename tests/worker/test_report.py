@@ -1,15 +1,16 @@
 """Slices and extremes of a made collection, counted by hand."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from service.db.session import transaction
-from service.db.tables import Run
+from service.db.states import ReviewReason, Verdict
+from service.db.tables import Pair, Review, Run
 from tests.factories import Line, make_collection, publish_run
 from worker.stages import report
 from worker.stages.report import build_report, extremes, host_of, slices, wilson, word_bin
@@ -44,6 +45,14 @@ def run(session: Session) -> Run:
 
 def counts(rows: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:
     return {row["name"]: (row["pairs"], row["flagged"]) for row in rows}
+
+
+def say(session: Session, run: Run, verdicts: Mapping[int, Verdict]) -> None:
+    """By row."""
+    known = select(Pair.row, Pair.uid).where(Pair.collection_id == run.collection_id, Pair.row.in_(verdicts))
+    said = {"collection_id": run.collection_id, "reason": ReviewReason.CHOSEN, "reviewer": "me"}
+    session.add_all(Review(uid=uid, verdict=verdicts[row], **said) for row, uid in session.execute(known))
+    session.flush()
 
 
 class TestSlices:
@@ -88,6 +97,25 @@ class TestExtremes:
         assert (pair["url"], pair["caption"], pair["label"]) == (LINES[0].url, LINES[0].caption, "dog")
         assert pair["clean_confidence"] == pytest.approx(0.01)
         assert len(pair["uid"]) == 32
+
+    def test_pairs_that_a_person_judged_are_left_out(self, session: Session) -> None:
+        """Row 6 repeats row 1. Being unsure is no verdict, and another collection's has nothing to do with this one."""
+        lines = [Line(f"http://127.0.0.1/{name}.png", f"caption {name}") for name in "abcdea"]
+        confidences = {1: 0.0, 2: 1.0, 3: 0.1, 4: 0.9, 5: 0.5, 6: 0.0}
+        run = publish_run(session, make_collection(session, lines), confidences)
+        other = publish_run(session, make_collection(session, lines), confidences)
+        say(session, run, {1: Verdict.MISMATCH, 2: Verdict.MATCH, 3: Verdict.UNSURE})
+        say(session, other, {4: Verdict.MATCH, 5: Verdict.MISMATCH})
+        found = extremes(session, run.id, run.collection_id)
+        assert [pair["row"] for pair in found["least_trusted"]] == [3, 5, 4]
+        assert [pair["row"] for pair in found["most_trusted"]] == [4, 5, 3]
+
+    def test_ends_are_filled_up_behind_what_a_person_judged(self, session: Session, run: Run) -> None:
+        say(session, run, dict.fromkeys(range(1, 6), Verdict.MISMATCH) | dict.fromkeys(range(36, 41), Verdict.MATCH))
+        found = extremes(session, run.id, run.collection_id)
+        assert [pair["row"] for pair in found["least_trusted"][:5]] == [6, 7, 8, 9, 11]
+        assert [pair["row"] for pair in found["most_trusted"][:3]] == [10, 35, 34]
+        assert {len(found["most_trusted"]), len(found["least_trusted"])} == {20}
 
     def test_long_texts_are_cut(self, session: Session) -> None:
         line = Line("http://127.0.0.1/" + "u" * 5000, "c" * 5000, label="l" * 5000)

@@ -2,12 +2,12 @@
 `run` is the score stage of a run that borrows: new pairs -> scores and what a report shows of them."""
 
 import logging
+import os
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from sqlalchemy import exists, select
 
 from model.checkpoint import CheckpointMismatch
 from model.config import RunConfig
@@ -15,10 +15,7 @@ from model.errors import TrainingError
 from model.judge import Judge
 from model.pairs import Pairs
 from model.trained import Trained
-from model.transfer import Judgement, judge_new
-from service.db.session import transaction
-from service.db.states import StageName
-from service.db.tables import Stage
+from model.transfer import LEAST_CALIBRATED, Judgement, judge_new
 from service.storage import written_whole
 from worker.stages.context import StageContext, StageFailed
 from worker.stages.frozen import PAIRS_FILE, freeze_pairs
@@ -29,6 +26,7 @@ from worker.stages.train import load_pairs
 log = logging.getLogger(__name__)
 
 JUDGE_FILE = "judge.npz"
+REFUSAL_FILE = "cannot_judge.txt"  # why there is no judge; published with the run
 CHECKPOINTS = "checkpoints"  # the folder that the train stage writes
 STEPS = 1_000
 
@@ -40,16 +38,17 @@ def lend(folder: Path, config: RunConfig, pairs: Pairs, learned: int, confidence
         judge = Judge.fit(trained, pairs, confidence)
     except TrainingError as error:
         log.warning("%s: these networks cannot be lent: %s", folder, error)  # the run itself is as good as any
+        with written_whole(folder / REFUSAL_FILE) as file:
+            file.write(str(error).encode())
         return
     with written_whole(folder / JUDGE_FILE) as file:
         judge.save(file, learned)
 
 
-def is_borrowing(context: StageContext) -> bool:
-    """By its stages: the run it borrows from may be gone."""
-    trains = exists().where(Stage.run_id == context.run_id, Stage.name == StageName.TRAIN)
-    with transaction(context.engine) as session:
-        return not session.scalar(select(trains))
+def why_not_lent(folder: Path) -> str | None:
+    """Known when the run is published, so that nobody uploads new pairs in vain."""
+    refusal = folder / REFUSAL_FILE
+    return refusal.read_text() if refusal.exists() else None
 
 
 def run(context: StageContext) -> None:
@@ -67,14 +66,16 @@ def run(context: StageContext) -> None:
     try:
         judge = Judge.load(lender / JUDGE_FILE, lender / CHECKPOINTS, _device())
     except (OSError, TrainingError, CheckpointMismatch) as error:
-        raise _gone(f"its files cannot be read: {error}") from error
+        # Where the server keeps its files is no business of its users.
+        told = str(error).replace(f"{lender}{os.sep}", "")
+        raise _gone(f"its files cannot be read: {told}") from error
     try:
         judgement = judge_new(judge, pairs, show)
     except TrainingError as error:
         raise _unlike(str(error)) from error
     verdict, config = judgement.verdict, judge.witnesses.trained.config
     save_scores(folder, rows, verdict.scores)
-    save_report(folder, config, _reasons(judgement), verdict.scores, verdict, judgement.drift)
+    save_report(folder, config, _reasons(judgement, len(pairs)), verdict.scores, verdict, judgement.drift)
     context.lease.progress(STEPS, STEPS)
     with context.lease.completing():
         pass
@@ -87,22 +88,26 @@ def _lender(context: StageContext) -> Path:
         raise _gone("it was deleted")
     lender = context.storage.run(model_run_id)
     if not (lender / JUDGE_FILE).exists():
-        raise _gone(f"this worker finds no {JUDGE_FILE} in {lender}")
+        raise _gone(f"the worker finds no {JUDGE_FILE} of it")
     own, learned = RunFeatures.load(context.storage.run(context.run_id)), RunFeatures.load(lender)
     if own != learned:
         raise _unlike(f"the run learned from {_words(learned)}, the new pairs have {_words(own)}")
     return lender
 
 
-def _reasons(judgement: Judgement) -> list[str]:
+def _reasons(judgement: Judgement, count: int) -> list[str]:
+    trained = "nothing was trained: the networks are those of another run"
     if judgement.is_calibrated:
-        calibrated = "the confidence is calibrated on the new pairs, with mismatches made of them"
+        return [trained, "the confidence is calibrated on the new pairs, with mismatches made of them"]
+    if count < LEAST_CALIBRATED:
+        why = f"too few pairs to calibrate ({count:,}, and at least {LEAST_CALIBRATED} are needed)"
     else:
-        calibrated = (
-            "too few pairs to calibrate: the confidence is that of the run that was trained, and a little too low, as "
-            "its own pairs were learned and these were not"
-        )
-    return ["nothing was trained: the networks are those of another run", calibrated]
+        why = "the images or captions are too much alike to make mismatches of them, so nothing could be calibrated"
+    return [
+        trained,
+        f"{why}: the confidence is that of the run that was trained, and a little too low, as its own pairs were "
+        "learned and these were not",
+    ]
 
 
 def _words(features: RunFeatures) -> str:

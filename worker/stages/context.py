@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, exists, select
 from sqlalchemy.orm import Session
 
 from model.config import RunConfig, parse_run_config
 from service.config import Settings
 from service.db import jobs
 from service.db.session import transaction
-from service.db.tables import Collection, Export, Run
+from service.db.states import StageName
+from service.db.tables import Collection, Export, Run, Stage
 from service.storage import Storage
 from worker.lease import Lease
 
@@ -68,6 +69,12 @@ class StageContext:
 
     def run_config(self) -> RunConfig:
         return parse_run_config(self.run().config)
+
+    def is_borrowing(self) -> bool:
+        """Whether the run has its pairs judged by another run. By its stages: that other one may be gone."""
+        trains = exists().where(Stage.run_id == self.run_id, Stage.name == StageName.TRAIN)
+        with transaction(self.engine) as session:
+            return not session.scalar(select(trains))
 
     def _get(self, table: type[Row], key: UUID) -> Row:
         with transaction(self.engine) as session:

@@ -25,7 +25,7 @@ from model.trained import Trained
 from service.db.session import transaction
 from service.db.tables import Pair
 from service.storage import written_whole
-from worker.stages.borrow import CHECKPOINTS, is_borrowing
+from worker.stages.borrow import CHECKPOINTS
 from worker.stages.context import StageContext, lift_time_limit
 from worker.stages.results import load_report, load_scores
 from worker.stages.run_encoder import choose_encoder
@@ -85,7 +85,7 @@ def _packed(context: StageContext, path: Path, rows: npt.NDArray[np.int64]) -> P
 
 def _trained(context: StageContext, folder: Path, config: RunConfig) -> Trained | None:
     """The run's own networks, or those it borrowed where they are still there."""
-    if not is_borrowing(context):
+    if not context.is_borrowing():
         return _networks(folder, config)
     lender = context.run().model_run_id
     if lender is None:

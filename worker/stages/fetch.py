@@ -28,7 +28,7 @@ TICK_SECONDS = 0.05
 
 def run(context: StageContext) -> None:
     collection = context.collection()
-    if missing := misfit(collection, context.run_config()):
+    if missing := misfit(collection, context.run_config(), learns=not context.is_borrowing()):
         raise StageFailed(missing.code, missing.title, missing.detail)
     check_encoder(context)
     check_detector(context)

@@ -8,7 +8,8 @@ from uuid import UUID
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
-from service.db.tables import Pair, Score
+from service.db.states import Verdict
+from service.db.tables import Pair, Review, Score
 from worker.stages.language import guess_language
 
 CHUNK = 5_000
@@ -96,22 +97,33 @@ def slices(session: Session, run_id: UUID, collection_id: UUID) -> dict[str, Any
 
 
 def extremes(session: Session, run_id: UUID, collection_id: UUID) -> dict[str, Any]:
-    """The pairs at both ends of the index by confidence."""
+    """The pairs at both ends of the index by confidence. What a person called a match or a mismatch before the training
+    has a confidence of just 1 or 0 by that, would fill both lists, and tell nobody anything."""
+    judged = (
+        select(Pair.row)
+        .join(Review, and_(Review.collection_id == Pair.collection_id, Review.uid == Pair.uid))
+        .where(Pair.collection_id == collection_id, Review.verdict != Verdict.UNSURE)
+    )
+    left_out = set(session.scalars(judged))
     return {
-        "most_trusted": _end(session, run_id, collection_id, is_falling=True),
-        "least_trusted": _end(session, run_id, collection_id, is_falling=False),
+        "most_trusted": _end(session, run_id, collection_id, left_out, is_falling=True),
+        "least_trusted": _end(session, run_id, collection_id, left_out, is_falling=False),
     }
 
 
-def _end(session: Session, run_id: UUID, collection_id: UUID, *, is_falling: bool) -> list[dict[str, Any]]:
+def _end(
+    session: Session, run_id: UUID, collection_id: UUID, left_out: set[int], *, is_falling: bool
+) -> list[dict[str, Any]]:
     # Equal confidences in the order of the index, backwards too, so that a million ties need not be sorted.
     columns = (Score.clean_confidence, Score.row)
     order = [column.desc() for column in columns] if is_falling else columns
-    ends = select(Score).where(Score.run_id == run_id).order_by(*order).limit(SHOWN).subquery()
+    most = SHOWN + len(left_out)
+    ends = session.scalars(select(Score.row).where(Score.run_id == run_id).order_by(*order).limit(most))
+    shown = [row for row in ends if row not in left_out][:SHOWN]
     found = session.execute(
-        select(Pair.uid, Pair.row, Pair.url, Pair.caption, Pair.label, ends.c.clean_confidence, ends.c.similarity)
-        .join(ends, ends.c.row == Pair.row)
-        .where(Pair.collection_id == collection_id)
+        select(Pair.uid, Pair.row, Pair.url, Pair.caption, Pair.label, Score.clean_confidence, Score.similarity)
+        .join(Score, Score.row == Pair.row)
+        .where(Pair.collection_id == collection_id, Score.run_id == run_id, Pair.row.in_(shown))
     )
     caps = {"url": LONGEST_URL, "caption": LONGEST_CAPTION, "label": LONGEST_NAME}
     # A join keeps no order, so the twenty are put in theirs again.

@@ -10,7 +10,7 @@ STEPS = 1_000
 
 
 def run(context: StageContext) -> None:
-    if borrow.is_borrowing(context):
+    if context.is_borrowing():
         borrow.run(context)
         return
     folder = context.storage.run(context.run_id)

@@ -28,8 +28,7 @@ def run(context: StageContext) -> None:
     if not (folder / PAIRS_FILE).exists():
         freeze_pairs(context, folder)
     _, pairs = load_pairs(context)
-    if len(pairs.image_ids) < MIN_PAIRS:
-        raise _too_few(len(pairs.image_ids))
+    _need_enough(pairs)
     probes = make_probes(pairs, context.run_config().probe_share, context.run_config().seed)
     probes.save(folder / PROBES_FILE)
     try:
@@ -105,10 +104,30 @@ def _content_ids(keys: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     return ids.astype(np.int64)
 
 
+def _need_enough(pairs: Pairs) -> None:
+    """Before probes join: a training on little but these would succeed, and mean nothing."""
+    count = len(pairs)
+    if count < MIN_PAIRS:
+        raise _too_few(count)
+    refused = 0 if pairs.anchors is None else int(np.count_nonzero(pairs.anchors < 0))
+    if count - refused < MIN_PAIRS:
+        raise _too_few_left(count, refused)
+
+
 def _too_few(count: int) -> StageFailed:
     return StageFailed(
         "too_few_pairs",
         "Too few pairs to train",
         f"{count} pairs have a readable image; training needs at least {MIN_PAIRS}. "
         "The reasons are listed per pair with status=failed.",
+    )
+
+
+def _too_few_left(count: int, refused: int) -> StageFailed:
+    return StageFailed(
+        "too_few_pairs",
+        "Reviews leave too few pairs to train",
+        f"Reviews call {refused:,} of {count:,} pairs with a readable image a mismatch. Nothing is learned from these, "
+        f"which leaves {count - refused:,}; training needs at least {MIN_PAIRS}. Change or delete some of these "
+        "reviews, and start a new run.",
     )
