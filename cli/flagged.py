@@ -26,6 +26,7 @@ PAGE = 1_000
 def flagged(
     run: Annotated[UUID, typer.Argument(help="As `pairsift run` printed it.")],
     limit: Annotated[int, typer.Option(min=1, help="How many pairs, the least trusted first.")] = 20,
+    reviewed: Annotated[bool, typer.Option("--reviewed", help="Also pairs that a person judged already.")] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="Mark words with signs instead of colours.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -33,6 +34,8 @@ def flagged(
     and the caption of the collection that fits it best."""
     with connected() as client:
         wanted = {"split": Split.NOISY, "sort": "clean_confidence", "elements": True, "limit": min(limit, PAGE)}
+        # What a person called a mismatch is the least trusted of all: it would fill the list of a reviewed run.
+        wanted |= {} if reviewed else {"review": "none"}
         found = list(islice(client.pairs(run, **wanted), limit))
     if as_json:
         typer.echo(json.dumps([pair.model_dump(mode="json") for pair in found], indent=2, ensure_ascii=False))
@@ -40,7 +43,7 @@ def flagged(
     console = Console(highlight=False, no_color=no_color)
     is_plain = no_color or not console.is_terminal
     if not found:
-        console.print("no pair is flagged")
+        console.print("no pair is flagged" if reviewed else "no pair is flagged that nobody judged; see --reviewed")
     elif is_plain:
         console.print(LEGEND, markup=False, soft_wrap=True)
     for pair in found:

@@ -1,6 +1,7 @@
 """The command `pairsift`: one small file per verb. Exit code 0 done, 1 failed, 2 wrong use."""
 
 import logging
+import signal
 import sys
 
 import typer
@@ -56,6 +57,9 @@ app.add_typer(bench.app, name="bench")
 
 
 def main() -> None:
+    # Ends in order, as Ctrl-C does: else the servers that a command started, and its folder, would stay. `serve` and
+    # `worker` have handlers of their own.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         app()

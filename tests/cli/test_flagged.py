@@ -4,7 +4,7 @@ import json
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from typer.testing import CliRunner
 
 from cli.flagged import DEPICTED, MISSING, described
@@ -12,7 +12,8 @@ from cli.main import app
 from service.config import Settings, child_environment
 from service.db.session import transaction
 from service.db.states import Scope, Split
-from service.db.tables import Explanation, Run, Workspace
+from service.db.tables import Explanation, Review, Run, Workspace
+from service.db.tables import Pair as PairRow
 from service.schemas import Pair
 from service.schemas_explanations import Elements
 from tests.conftest import make_key
@@ -119,3 +120,22 @@ class TestFlagged:
         assert found["elements"]["caption"][0]["wrong"] == "colour"
         assert [one["source"] for one in found["elements"]["image"]] == ["concept", "concept", "detector"]
         assert found["repair"]["captions"][0]["caption"] == "a blue ball"
+
+    def test_what_a_person_judged_is_left_out_unless_asked_for(self, engine: Engine, run: Run) -> None:
+        with transaction(engine) as session:
+            uid = session.scalar(
+                select(PairRow.uid).where(PairRow.collection_id == run.collection_id, PairRow.row == 2)
+            )
+            said = Review(
+                collection_id=run.collection_id, uid=uid, verdict="mismatch", reason="chosen", reviewer="somebody"
+            )
+            session.add(said)
+        try:
+            rows = [
+                [pair["row"] for pair in json.loads(CliRunner().invoke(app, ["flagged", str(run.id), *more]).stdout)]
+                for more in (["--json"], ["--json", "--reviewed"])
+            ]
+        finally:
+            with transaction(engine) as session:
+                session.delete(session.merge(said))
+        assert rows == [[3], [2, 3]]

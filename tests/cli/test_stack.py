@@ -112,6 +112,16 @@ class TestServe:
 
 
 class TestDemo:
+    def test_one_that_is_told_to_stop_leaves_nothing_behind(self, environment: dict[str, str], tmp_path: Path) -> None:
+        demo = pairsift(environment, "demo", "--out", str(tmp_path), "--pairs", "80", "--json")
+        eventually(lambda: len(pythons_below(demo)) >= 3)
+        family = psutil.Process(demo.pid).children(recursive=True)
+        demo.terminate()
+        _, said = demo.communicate(timeout=120)
+        assert demo.returncode == 128 + signal.SIGTERM, said
+        assert psutil.wait_procs(family, timeout=60)[1] == []
+        assert servers_of(Path(environment["PAIRSIFT_DATA"])) == []
+
     def test_a_small_demo_writes_its_report(self, environment: dict[str, str], tmp_path: Path) -> None:
         demo = pairsift(environment, "demo", "--out", str(tmp_path), "--pairs", "80", "--noise", "0.25", "--json")
         printed, said = demo.communicate(timeout=300)
