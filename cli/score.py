@@ -12,8 +12,7 @@ from cli.output import JsonFlag, give, say
 from cli.session import connected, export_file, follow_run, upload_file
 from cli.upload import describe
 from service.config import Settings
-from service.db.states import JobState, StageName
-from service.schemas import Run
+from service.lenders import refusal
 
 
 @reading.with_reading
@@ -44,8 +43,8 @@ def score(
     format = format_of(out) if out else ""  # a wrong ending is said before anything long begins
     reads |= reading.image_root(file, image_root, is_local=not Settings().url)
     with connected() as client:
-        if reason := _why_useless(client.run(run)):  # said before anything is uploaded
-            raise typer.BadParameter(f"--run: {run} {reason}")
+        if problem := refusal(client.run(run)):  # said before anything is uploaded
+            raise typer.BadParameter(f"--run: {problem.detail}")
         collection = upload_file(client, file, None, reads)
         say(describe(collection))
         scored = follow_run(client, client.score(run, collection.id))
@@ -65,14 +64,3 @@ def score(
     told = {"run_id": str(scored.id), "model_run_id": str(run), "collection_id": str(collection.id)}
     told |= {"out": str(out)} if out else {}
     give({**told, **summary, "cut": cut.model_dump(mode="json")}, as_json, "\n".join(lines))
-
-
-def _why_useless(lender: Run) -> str | None:
-    if lender.state != JobState.SUCCEEDED:
-        return f"is '{lender.state}'; it can judge new pairs once it has succeeded"
-    if not any(stage.name == StageName.TRAIN for stage in lender.stages):
-        other = f"; use the run {lender.model_run_id}" if lender.model_run_id else ""
-        return f"judged its pairs with the networks of another run and trained none{other}"
-    if reason := (lender.summary or {}).get("cannot_judge"):
-        return f"cannot judge new pairs: {reason}. Clean them with `pairsift clean`"
-    return None

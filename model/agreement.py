@@ -73,7 +73,7 @@ class Agreement:
         self._spaces = [
             Space.fit(name, side == 0, sources[side], self.references) for name, *sources in given for side in (0, 1)
         ]
-        neighbours = min(NEIGHBOURS, len(self.references) - 3)
+        neighbours = max(1, min(NEIGHBOURS, len(self.references) - 3))
         layout = [("place", np.int32, neighbours), ("cosine", np.float32, neighbours)]
         shape = (len(self._spaces), self._size)
         # On disk: a million pairs have more than a gigabyte of neighbours. The map keeps the nameless file.
@@ -117,7 +117,7 @@ class Agreement:
         kept = self._found.dtype["place"].shape[0]
         # Pairs of one content have the same neighbours.
         _, first_of, content = np.unique(self._ids[space.is_image][rows], return_index=True, return_inverse=True)
-        near = space.index.nearest(self._vectors(space, rows)[first_of], kept + 3)
+        near = space.index.nearest(self._vectors(space, rows)[first_of], min(kept + 3, len(self.references)))
         places, cosines = (part[content] for part in near)
         found = self.references[places]
         is_own = np.zeros(found.shape, bool)

@@ -44,8 +44,8 @@ FEW_DRAWS = 50
 # shares of it: on Flickr8k whole runs found .36 to .44 for .40 (seeds 0 to 4), .435 and .445 where a half and a quarter
 # of them are near misses, and .143 and .156 for .10 (seed 10, 6,000 and 5,000 pairs).
 _NEAR_ERROR, _NEAR_DOUBT = 0.1, 0.2
-# The same where all are random ones, which interval or not: .40 came out as .408, .409, .417 (6,000 and 30,000 pairs,
-# seeds 10 and 11), .60 as .590 and .609, .80 as .794, .810 and .802.
+# The doubt where all of them are random ones: .40 came out as .408, .409, .417 (6,000 and 30,000 pairs, seeds 10 and
+# 11), .60 as .590 and .609, .80 as .794, .810 and .802.
 _RANDOM_DOUBT = 0.02
 # Near probes for each kind of evidence, below which only the best evidence of near misses is used, and not fitted.
 # Flickr8k, 40 % near misses, 6,000 pairs and 150 near probes, seeds 10 and 11, AUROC: all evidence .714 and .773, only

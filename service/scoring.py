@@ -7,10 +7,10 @@ from pydantic import Field, PlainSerializer
 from sqlalchemy.orm import Session
 
 from model.config import parse_run_config
-from service import queries, schemas
+from service import lenders, queries, schemas, views
 from service.db import submissions
 from service.db.fit import brings_features, chosen_encoder, misfit
-from service.db.states import CollectionState, JobState, StageName
+from service.db.states import CollectionState
 from service.db.tables import ApiKey, Collection, Run
 from service.problems import Problem, conflict, unusable
 
@@ -26,7 +26,8 @@ def score_with(session: Session, key: ApiKey, run_id: UUID, body: ScoreCreate) -
     """A new run on the collection, by the networks of run `run_id`; few pairs by its calibration too."""
     model = queries.get_owned(session, Run, run_id, key.workspace_id)
     collection = queries.get_owned(session, Collection, body.collection, key.workspace_id, lock=True)
-    _require_trained(session, model)
+    if problem := lenders.refusal(views.run_view(model, queries.stages(session, model.id))):
+        raise problem
     if collection.state in (CollectionState.EMPTY, CollectionState.FAILED):
         detail = (
             f"The collection is '{collection.state}'; upload a file first: PUT /v1/collections/{collection.id}/file."
@@ -42,19 +43,6 @@ def score_with(session: Session, key: ApiKey, run_id: UUID, body: ScoreCreate) -
     session.flush()
     submissions.submit_run(session, run, is_ready=is_ready)
     return run.id
-
-
-def _require_trained(session: Session, model: Run) -> None:
-    if model.state != JobState.SUCCEEDED:
-        detail = f"The run is '{model.state}'; it can judge new pairs once it has succeeded."
-        raise conflict("run_not_published", "The run has no scores yet", detail)
-    if not any(stage.name == StageName.TRAIN for stage, _ in queries.stages(session, model.id)):
-        lender = f" Use the run {model.model_run_id}." if model.model_run_id else ""
-        detail = f"The run {model.id} judged its pairs with the networks of another run and trained none.{lender}"
-        raise conflict("run_not_trained", "The run has no networks of its own", detail)
-    if reason := (model.summary or {}).get("cannot_judge"):
-        detail = f"The run {model.id} cannot judge new pairs: {reason}. Start a run of the new pairs themselves."
-        raise conflict("run_cannot_judge", "The run cannot judge new pairs", detail)
 
 
 def _same_encoder(model: Run, learned: Collection) -> dict[str, Any]:

@@ -89,8 +89,8 @@ def why_no_probes(config: Mapping[str, Any]) -> str:
     if not config.get("probe_share"):
         return "It was made with probe_share 0; start a run with probes: leave probe_share out."
     return (
-        "No mismatches could be made of its pairs, because nearly all of its images or captions are the same content; "
-        "that takes a collection with more variety."
+        "No mismatches could be made of its pairs, because nearly all of them, or of their images or captions, are the "
+        "same content; that takes a collection with more variety."
     )
 
 

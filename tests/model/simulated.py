@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from model.calibration import Calibration, calibrate
+from model.calibration import NOTHING, Beforehand, Calibration, calibrate
 
+# Of the bootstrap; fewer than in earnest, for time.
+DRAWS = 40
 SHARES = ("precision", "recall", "flagged_precision", "flagged_recall")
 
 
@@ -40,7 +42,18 @@ def simulate(rate: float, seed: int, count: int = 4000, apart: float = 3.0) -> C
     is_mismatch = rng.random(count) < rate
     scores = np.where(is_mismatch, 0.0, apart) + rng.normal(size=count)
     probes = rng.normal(size=max(200, count // 20))
-    return Case(scores, probes, is_mismatch, calibrate(scores, probes, np.ones(len(probes)), seed=0))
+    return Case(scores, probes, is_mismatch, calibrated(scores, probes))
+
+
+def calibrated(
+    scores: npt.NDArray[np.float64],
+    probes: npt.NDArray[np.float64],
+    weight: npt.NDArray[np.float64] | None = None,
+    seed: int = 0,
+    known: Beforehand = NOTHING,
+    anchors: npt.NDArray[np.int8] | None = None,
+) -> Calibration:
+    return calibrate(scores, probes, np.ones(len(probes)) if weight is None else weight, seed, DRAWS, known, anchors)
 
 
 def row_at(calibration: Calibration, cut: float) -> dict[str, Any]:

@@ -106,6 +106,14 @@ class TestAgreement:
         said = Agreement(grouped(groups, groups), COUNT, THEMSELVES).asked(np.ones(COUNT, np.float32))
         np.testing.assert_allclose(said[:10], 1.0, atol=0.05)
 
+    @pytest.mark.parametrize("contents", [1, 2, 3, 4])
+    def test_few_contents_that_are_listed_often_ask_one_another(self, contents: int) -> None:
+        pairs = grouped(in_order(), in_order()).taken(np.arange(COUNT) % contents)
+        said = Agreement(pairs, COUNT, THEMSELVES).asked(np.ones(COUNT, np.float32))
+        assert np.isfinite(said).all()
+        if contents > 1:
+            assert said.max() < 0.5  # with itself a pair would agree
+
 
 class TestOwnPairs:
     def probed(self) -> Pairs:

@@ -1,28 +1,18 @@
 """P(match), noise rate and expectations of cuts, held against simulated collections whose truth is known."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-import model.calibration
 import model.expectations
-from model.calibration import Beforehand, Calibration, calibrate, probability
+from model.calibration import Beforehand, Calibration, probability
 from model.expectations import Interval
 from model.metrics import expected_calibration_error
-from tests.model.simulated import SHARES, Case, row_at, simulate
+from tests.model.simulated import SHARES, Case, calibrated, row_at, simulate
 
 COLLECTIONS, MOST_NOISE = 100, 0.9
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _few_draws() -> Iterator[None]:
-    """Fewer than in earnest, for time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model.calibration, "_DRAWS", 40)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -115,31 +105,31 @@ class TestCalibrate:
 
     def test_same_seed_gives_the_same(self, case: Case) -> None:
         scores, probes = case.scores[:1000], case.probes[:200]
-        assert calibrate(scores, probes, np.ones(200), 5) == calibrate(scores, probes, np.ones(200), 5)
+        assert calibrated(scores, probes, seed=5) == calibrated(scores, probes, seed=5)
 
     def test_probes_that_count_nothing_change_nothing(self) -> None:
         """Near misses with a weight of 0 lie among the matches."""
         case = simulate(0.3, seed=4)
         near = np.random.default_rng(0).normal(3.0, 1.0, size=len(case.probes))
         weight = np.repeat([1.0, 0.0], len(near))
-        found = calibrate(case.scores, np.concatenate([case.probes, near]), weight, 0)
+        found = calibrated(case.scores, np.concatenate([case.probes, near]), weight)
         assert found.noise_rate.estimate == pytest.approx(case.calibration.noise_rate.estimate, abs=0.01)
 
     def test_scale_and_origin_of_scores_do_not_matter(self) -> None:
         case = simulate(0.3, seed=5)
-        moved = calibrate(7 + 3 * case.scores, 7 + 3 * case.probes, np.ones(len(case.probes)), 0)
+        moved = calibrated(7 + 3 * case.scores, 7 + 3 * case.probes)
         assert moved.noise_rate.estimate == pytest.approx(case.calibration.noise_rate.estimate, abs=0.005)
         np.testing.assert_allclose(
             moved.confidence(7 + 3 * case.scores), case.calibration.confidence(case.scores), atol=0.03
         )
 
     def test_equal_scores_give_finite_numbers(self) -> None:
-        found = calibrate(np.ones(100), np.ones(50), np.ones(50), 0)
+        found = calibrated(np.ones(100), np.ones(50))
         assert np.isfinite([found.slope, found.offset, found.noise_rate.low, found.noise_rate.high]).all()
 
     def test_few_pairs_give_finite_numbers(self) -> None:
         rng = np.random.default_rng(0)
-        found = calibrate(rng.normal(3, 1, size=64), rng.normal(size=200), np.ones(200), 0)
+        found = calibrated(rng.normal(3, 1, size=64), rng.normal(size=200))
         assert 0 <= found.noise_rate.low <= found.noise_rate.high <= 1
 
     def test_is_plain_json(self, case: Case) -> None:
@@ -157,8 +147,7 @@ def told(cases: list[Case]) -> list[tuple[Case, Calibration]]:
     for case in cases[12::3]:  # from .1 on
         estimate = case.rate * float(np.exp(rng.normal(0, 0.03)))
         interval = Interval(estimate, estimate * np.exp(-2.33 * 0.03), estimate * np.exp(2.33 * 0.03))
-        weight = np.ones(len(case.probes))
-        found.append((case, calibrate(case.scores, case.probes, weight, seed=0, known=Beforehand(interval))))
+        found.append((case, calibrated(case.scores, case.probes, known=Beforehand(interval))))
     return found
 
 
@@ -168,7 +157,7 @@ class TestTold:
         rng = np.random.default_rng(0)
         scores, probes = 40 + 1e-3 * rng.normal(size=300), rng.normal(size=200)
         known = Beforehand(Interval(0.2, 0.19, 0.21))
-        found = calibrate(scores, probes, np.ones(len(probes)), seed=0, known=known)
+        found = calibrated(scores, probes, known=known)
         assert np.isfinite(found.confidence(scores)).all()
 
     def test_what_may_be_off_by_more_than_it_says_widens_the_interval_only(self, cases: list[Case]) -> None:
@@ -178,8 +167,7 @@ class TestTold:
             rate = case.rate * float(np.exp(rng.normal(0, 0.15)))
             told = Interval(rate, 0.93 * rate, 1.07 * rate)
             sure, doubted = (
-                calibrate(case.scores, case.probes, np.ones(len(case.probes)), 0, 20, Beforehand(told, doubt))
-                for doubt in (0.0, 0.15)
+                calibrated(case.scores, case.probes, known=Beforehand(told, doubt)) for doubt in (0.0, 0.15)
             )
             assert doubted.noise_rate.estimate == sure.noise_rate.estimate
             held.append([one.noise_rate.low <= case.rate <= one.noise_rate.high for one in (sure, doubted)])
@@ -205,8 +193,7 @@ class TestTold:
         case = simulate(0.0, seed=3, count=1500, apart=2.0)
         known = Beforehand(Interval(0.1, 0.09, 0.11))
         sure, doubted = (
-            calibrate(case.scores, case.probes, np.ones(len(case.probes)), 0, known=word)
-            for word in (known, replace(known, may_be_none=True))
+            calibrated(case.scores, case.probes, known=word) for word in (known, replace(known, may_be_none=True))
         )
         assert sure.has_evidence
         assert not doubted.has_evidence
@@ -215,8 +202,7 @@ class TestTold:
         assert doubted.noise_rate.high == pytest.approx(sure.noise_rate.high, abs=0.02)
 
     def test_a_sure_word_outweighs_the_probes(self, case: Case) -> None:
-        weight = np.ones(len(case.probes))
-        sure = calibrate(case.scores, case.probes, weight, seed=0, known=Beforehand(Interval(0.5, 0.4999, 0.5001)))
+        sure = calibrated(case.scores, case.probes, known=Beforehand(Interval(0.5, 0.4999, 0.5001)))
         assert case.calibration.noise_rate.estimate < 0.43
         assert sure.noise_rate.estimate > 0.47
 

@@ -1,6 +1,5 @@
 """What is expected of every cut, and what people's answers do to it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -8,18 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import model.calibration
-from model.calibration import Calibration, calibrate
+from model.calibration import Calibration
 from model.expectations import EQUAL_COSTS, curve_of
-from tests.model.simulated import SHARES, Case, row_at, simulate
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _few_draws() -> Iterator[None]:
-    """Fewer than in earnest, for time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model.calibration, "_DRAWS", 40)
-        yield
+from tests.model.simulated import SHARES, Case, calibrated, row_at, simulate
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +81,7 @@ class TestAnswers:
     """What people said is counted as they said."""
 
     def answered(self, case: Case, anchors: npt.NDArray[np.int8]) -> Calibration:
-        return calibrate(case.scores, case.probes, np.ones(len(case.probes)), 0, anchors=anchors)
+        return calibrated(case.scores, case.probes, anchors=anchors)
 
     def test_all_answered_leaves_nothing_to_estimate(self) -> None:
         case = simulate(0.4, seed=7, count=300)
@@ -112,7 +102,7 @@ class TestAnswers:
         case = simulate(0.4, seed=7)
         anchors = np.zeros(len(case.scores), np.int8)
         anchors[:1000] = -1
-        others = calibrate(case.scores[1000:], case.probes, np.ones(len(case.probes)), 0)
+        others = calibrated(case.scores[1000:], case.probes)
         found = self.answered(case, anchors)
         assert (found.slope, found.offset) == (others.slope, others.offset)
         expected = (1000 + others.noise_rate.estimate * 3000) / 4000

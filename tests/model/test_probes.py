@@ -96,15 +96,23 @@ class TestMakeProbes:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_never_the_same_content_where_much_is_repeated(self, seed: int) -> None:
-        """Eight images and twelve captions make 300 pairs: many re-pairings are pairs of the collection."""
-        pairs, _ = make_pairs(300, 0.0, repeats=38)
+        """Twenty images and twelve captions make 300 pairs: many re-pairings are pairs of the collection."""
+        pairs, _ = make_pairs(300, 0.0, repeats=15)
         pairs = replace(pairs, caption_ids=(pairs.image_ids + np.arange(300) % 5) % 12)
         probes = make_probes(pairs, 0.5, seed)
         assert len(probes) > 50
         assert_all_others(pairs, probes)
         known = set(zip(pairs.image_ids, pairs.caption_ids, strict=True))
-        made = zip(pairs.image_ids[probes.images], pairs.caption_ids[probes.captions], strict=True)
+        made = list(zip(pairs.image_ids[probes.images], pairs.caption_ids[probes.captions], strict=True))
         assert known.isdisjoint(made)
+        assert len(set(made)) == len(made)
+
+    @pytest.mark.parametrize(("contents", "least", "most"), [(63, 0, 0), (64, 150, 200)])
+    def test_none_where_few_pairs_differ(self, contents: int, least: int, most: int) -> None:
+        """However often each of them is listed."""
+        pairs, _ = make_pairs(contents, 0.0)
+        probes = make_probes(pairs.taken(np.arange(600) % contents), 0.05, seed=0)
+        assert least <= len(probes) <= most
 
     def test_none_where_every_image_has_every_caption(self) -> None:
         pairs, _ = make_pairs(300, 0.0, repeats=38)
@@ -124,14 +132,15 @@ class TestMakeProbes:
     def test_smallest_collection(self) -> None:
         pairs, _ = make_pairs(64, 0.2)
         probes = make_probes(pairs, 0.05, seed=0)
-        assert 190 <= len(probes) <= 200
+        assert 180 <= len(probes) <= 200
         assert len(np.unique(probes.captions)) == 64
         assert_all_others(pairs, probes)
 
     def test_two_images_leave_one_choice(self) -> None:
         pairs, _ = make_pairs(64, 0.0, repeats=32)
         probes = make_probes(pairs, 0.05, seed=0)
-        assert (probes.kinds == NEAR).sum() == 100
+        assert 55 <= len(probes) <= 64  # every caption with the other image, once
+        assert (probes.kinds == NEAR).sum() >= 20
         np.testing.assert_array_equal(pairs.image_ids[probes.images], 1 - pairs.image_ids[probes.captions])
 
     def test_one_image_for_all_pairs_gives_none(self) -> None:
