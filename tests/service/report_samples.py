@@ -11,6 +11,8 @@ from worker.stages.report import flag_rate
 PAIRS, PROBES = 4000, 400
 NOISE = 0.4
 HOSTILE = '</title><script>alert(1)</script><img src=x onerror=alert(2)> "quoted" & \u202e back'
+# What a run without probes is told, by its probe_share.
+WHY_NO_PROBES = [(0.0, "leave probe_share out"), (0.05, "their images or captions, are the same content")]
 HOSTILE_URL = "javascript:alert('3')//<b>"
 
 

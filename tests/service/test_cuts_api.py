@@ -12,6 +12,7 @@ from service.db.session import transaction
 from service.db.states import Verdict
 from service.db.tables import Pair, Review, Run
 from tests.factories import calibrated, make_collection, make_run, publish_run, workspace_of
+from tests.service.report_samples import WHY_NO_PROBES
 from tests.service.serving import problem_of
 from tests.service.test_pairs_api import all_pages, kind_of, reader_of, rows
 
@@ -154,9 +155,7 @@ class TestWithoutCalibration:
         for call in ("cut", "pairs"):
             problem_of(idle_http.get(f"{path}/{call}", params=query), 409, "not_calibrated")
 
-    @pytest.mark.parametrize(
-        ("probe_share", "advice"), [(0.0, "leave probe_share out"), (0.05, "images or captions are the same content")]
-    )
+    @pytest.mark.parametrize(("probe_share", "advice"), WHY_NO_PROBES)
     def test_reason_and_remedy_are_told(
         self, idle_http: httpx.Client, idle_engine: Engine, path: str, probe_share: float, advice: str
     ) -> None:

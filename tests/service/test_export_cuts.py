@@ -17,6 +17,7 @@ from service.db.tables import Export, Run, Score, Stage
 from service.storage import Storage
 from tests.factories import Line, calibrated, make_collection, publish_run, workspace_of
 from tests.service.machine import claimed, stages
+from tests.service.report_samples import WHY_NO_PROBES
 from tests.service.serving import problem_of
 from tests.service.test_pairs_api import all_pages
 from worker.lease import Lease
@@ -106,9 +107,7 @@ class TestWeights:
         response = idle_http.post(f"/v1/runs/{run.id}/exports", json={"format": "weights"})
         assert "new run" in problem_of(response, 409, "no_weights")
 
-    @pytest.mark.parametrize(
-        ("probe_share", "advice"), [(0.0, "leave probe_share out"), (0.05, "images or captions are the same content")]
-    )
+    @pytest.mark.parametrize(("probe_share", "advice"), WHY_NO_PROBES)
     def test_run_without_probes_says_what_would_give_weights(
         self, idle_engine: Engine, idle_http: httpx.Client, probe_share: float, advice: str
     ) -> None:

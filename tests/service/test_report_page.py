@@ -12,7 +12,7 @@ import pytest
 from service.report.page import Origin, render
 from service.report.schemas import Drift, Report
 from service.report.words import choices, headline, percent
-from tests.service.report_samples import HOSTILE, HOSTILE_URL, made_drift, made_report
+from tests.service.report_samples import HOSTILE, HOSTILE_URL, WHY_NO_PROBES, made_drift, made_report
 
 VOID = {"meta", "br"}
 LOADING = {"src", "srcset", "background", "poster", "data", "action", "formaction", "xlink:href", "style"}
@@ -143,9 +143,7 @@ class TestRender:
         assert "Losses and the fitted" not in html
         assert "Where to cut" not in html
 
-    @pytest.mark.parametrize(
-        ("probe_share", "advice"), [(0.0, "leave probe_share out"), (0.05, "images or captions are the same content")]
-    )
+    @pytest.mark.parametrize(("probe_share", "advice"), WHY_NO_PROBES)
     def test_a_run_without_probes_says_what_would_give_some(self, probe_share: float, advice: str) -> None:
         assert advice in html_of(report_of(has_probes=False), settings={"probe_share": probe_share})
 
