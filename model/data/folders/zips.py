@@ -141,7 +141,7 @@ def _check_directory(extent: Extent, label: str) -> None:
         tail = file.read(tail_bytes)
     at = tail.rfind(b"PK\5\6")
     if at < 0 or len(tail) - at < _END.size:
-        raise _corrupt(label, "its directory, which should be at the end, is missing: is it cut short?")
+        raise _corrupt(label, "its directory, which should be at the end, is missing, as in a file cut short")
     _, _, entries, directory_bytes, offset = _END.unpack_from(tail, at)
     # Zip64 says 0xffffffff here: the directory then fills what lies between the last member and the end.
     if entries == 0xFFFF or 0xFFFFFFFF in (directory_bytes, offset):
