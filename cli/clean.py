@@ -15,7 +15,7 @@ from cli.session import (
     Seed,
     connected,
     export_file,
-    follow_run,
+    follow_kept_run,
     run_options,
     upload_file,
 )
@@ -59,7 +59,7 @@ def clean(
         client = _client(stack, wanted)
         collection = upload_file(client, file, None, reads)
         say(describe(collection))
-        run = follow_run(client, client.start_run(collection.id, options))
+        run = follow_kept_run(client, client.start_run(collection.id, options))
         cut = _cut(client, run, wish)
         export_file(client, run.id, out, formats[0], split="clean", **wish)
         if flagged:

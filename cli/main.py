@@ -8,6 +8,7 @@ import typer
 
 from cli import (
     bench,
+    cancel,
     clean,
     demo,
     export,
@@ -16,6 +17,7 @@ from cli import (
     keys,
     migrate,
     report,
+    resume,
     retry,
     review,
     run,
@@ -45,6 +47,8 @@ app.command("upload")(upload.upload)
 app.command("run")(run.run)
 app.command("score")(score.score)
 app.command("status")(status.status)
+app.command("cancel")(cancel.cancel)
+app.command("resume")(resume.resume)
 app.command("retry")(retry.retry)
 app.command("report")(report.report)
 app.command("flagged")(flagged.flagged)

@@ -61,6 +61,8 @@ class Follower:
     def see(self, run: Run) -> None:
         stage = next((stage for stage in run.stages if stage.name == run.stage), None)
         name = str(run.stage or run.state)
+        if stage and stage.attempt > 1:
+            name += f" (attempt {stage.attempt})"
         detail = f"{name}: {stage.message}" if stage and stage.message else name
         eta = f"about {seconds_text(run.eta_seconds)} left" if run.eta_seconds else ""
         if self.bar and self.task is not None:

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import typer
 
-from cli.output import JsonFlag, give
-from cli.session import Method, Options, Seed, connected, follow_run, run_options
+from cli.output import JsonFlag, give, say
+from cli.session import Method, Options, Seed, Wait, connected, follow_kept_run, run_options
 from cli.status import describe
 
 
@@ -15,11 +15,13 @@ def run(
     method: Method = None,
     seed: Seed = None,
     settings: Options = None,
-    wait: Annotated[bool, typer.Option(help="Follow the run to its end.")] = True,
+    wait: Wait = True,
     as_json: JsonFlag = False,
 ) -> None:
     """Train on a collection and judge every pair of it."""
     with connected() as client:
         started = client.start_run(collection, run_options(method, seed, settings))
-        ended = follow_run(client, started) if wait else started
+        if wait:
+            say(f"run {started.id}")
+        ended = follow_kept_run(client, started) if wait else started
     give(ended.model_dump(mode="json"), as_json, describe(ended))

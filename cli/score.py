@@ -9,7 +9,7 @@ import typer
 from cli import reading
 from cli.export import CostRatio, Keep, KeepShare, MinPrecision, chosen_cut, cut_text, format_of
 from cli.output import JsonFlag, give, say
-from cli.session import connected, export_file, follow_run, upload_file
+from cli.session import connected, export_file, follow_kept_run, upload_file
 from cli.upload import describe
 from service.config import Settings
 from service.lenders import refusal
@@ -47,7 +47,7 @@ def score(
             raise typer.BadParameter(f"--run: {problem.detail}")
         collection = upload_file(client, file, None, reads)
         say(describe(collection))
-        scored = follow_run(client, client.score(run, collection.id))
+        scored = follow_kept_run(client, client.score(run, collection.id))
         say(f"scored as run {scored.id}")  # a cut that cannot be had must not lose it
         cut = client.cut(scored.id, **wish)
         if out:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.output import following
+from cli.output import following, say
 from cli.stack import StackError, find_service
 from service.client import Client
 from service.config import Settings
@@ -21,6 +21,7 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--set", help="Any other option as name=value, e.g. --set method_options.q=0.5. Repeatable."),
 ]
+Wait = Annotated[bool, typer.Option(help="Follow the run to its end.")]
 
 
 @contextmanager
@@ -55,6 +56,18 @@ def follow_run(client: Client, run: Run) -> Run:
     if ended.state != JobState.SUCCEEDED:
         raise StackError(_reason(f"the run is {ended.state}", ended.error))
     return ended
+
+
+def follow_kept_run(client: Client, run: Run) -> Run:
+    """The same for a run that the command does not take with it: who stops looking is told how to go on."""
+    try:
+        return follow_run(client, run)
+    except KeyboardInterrupt:
+        say(
+            f"run {run.id} is not cancelled and goes on while there is a worker. "
+            f"Follow it: pairsift status {run.id} --wait. End it: pairsift cancel {run.id}"
+        )
+        raise
 
 
 def export_file(client: Client, run_id: Any, target: Path, format: str, **filters: Any) -> Export:

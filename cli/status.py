@@ -6,19 +6,19 @@ from uuid import UUID
 import typer
 
 from cli.output import JsonFlag, give, seconds_text
-from cli.session import connected, follow_run
+from cli.session import Wait, connected, follow_kept_run
 from service.schemas import Run
 
 
 def status(
     run: Annotated[UUID, typer.Argument(help="As `pairsift run` printed it.")],
-    wait: Annotated[bool, typer.Option(help="Follow the run to its end.")] = False,
+    wait: Wait = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the state, stages and progress of a run."""
     with connected() as client:
         found = client.run(run)
-        found = follow_run(client, found) if wait else found
+        found = follow_kept_run(client, found) if wait else found
     give(found.model_dump(mode="json"), as_json, describe(found))
 
 

@@ -1,6 +1,7 @@
 """The command line as a user meets it: its own process, its exit codes, its words."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,19 +16,25 @@ from service.db.states import Scope
 from tests.conftest import PAIRS, ROOT, make_key
 
 QUICK = ["--set", "method=crcl", "--set", "method_options.piece_epochs=[1]", "--set", "method_options.freeze_epochs=0"]
+ENDLESS = [*QUICK, "--set", f"method_options.piece_epochs={[1000] * 9}", "--set", "batch_size=16"]
 
 Pairsift = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture(scope="session")
-def pairsift(settings: Settings, service_url: str, engine: Engine) -> Pairsift:
-    """Runs the command against the service of the tests."""
-    environment = child_environment(
-        settings.model_copy(update={"url": service_url, "key": make_key(engine, Scope.WRITE)})
-    )
+def command_of(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "cli.main", *map(str, arguments)]
 
+
+@pytest.fixture(scope="session")
+def environment(settings: Settings, service_url: str, engine: Engine) -> dict[str, str]:
+    """The service of the tests, and a key."""
+    return child_environment(settings.model_copy(update={"url": service_url, "key": make_key(engine, Scope.WRITE)}))
+
+
+@pytest.fixture(scope="session")
+def pairsift(environment: dict[str, str]) -> Pairsift:
     def run(*arguments: object, code: int = 0, **changes: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "cli.main", *map(str, arguments)]
+        command = command_of(*arguments)
         kept = {name: value for name, value in {**environment, **changes}.items() if value}
         done = subprocess.run(command, env=kept, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == code, done.stderr
@@ -39,7 +46,7 @@ def pairsift(settings: Settings, service_url: str, engine: Engine) -> Pairsift:
 class TestHelp:
     def test_names_every_verb(self, pairsift: Pairsift) -> None:
         text = pairsift("--help").stdout
-        verbs = "demo serve worker migrate keys inspect upload run status retry export clean bench"
+        verbs = "demo serve worker migrate keys inspect upload run status cancel resume retry export clean bench"
         for verb in verbs.split():
             assert f" {verb} " in text
 
@@ -103,6 +110,33 @@ class TestSteps:
         kept = pq.read_table(clean).to_pylist()
         assert len(kept) == result["clean"]
         assert {(row["url"], row["caption"]) for row in kept} <= set(chosen)
+
+
+@pytest.mark.usefixtures("worker")
+class TestInterruption:
+    def test_who_stops_looking_is_told_how_to_go_on(
+        self, pairsift: Pairsift, environment: dict[str, str], scenes: Path
+    ) -> None:
+        collection = json.loads(pairsift("upload", scenes / "pairs.tsv", "--json").stdout)
+        command = command_of("run", collection["id"], *ENDLESS)
+        with subprocess.Popen(command, env=environment, cwd=ROOT, text=True, stderr=subprocess.PIPE) as looking:
+            assert looking.stderr is not None
+            id = looking.stderr.readline().split()[1]
+            while "train" not in (line := looking.stderr.readline()):
+                assert line, "ended before it trained"
+            looking.send_signal(signal.SIGINT)
+            said = looking.stderr.read()
+        assert looking.returncode == 130
+        assert f"run {id} is not cancelled and goes on" in said
+        assert f"run {id}  running" in pairsift("status", id).stdout
+        assert f"pairsift cancel {id}" in said
+        pairsift("cancel", id)
+        assert "the run is cancelled" in pairsift("status", id, "--wait", code=1).stderr
+        assert "nothing to cancel" in pairsift("cancel", id, code=1).stderr
+        assert f"run {id}  queued" in pairsift("resume", id, "--no-wait").stdout
+        assert "only a failed or cancelled run can be resumed" in pairsift("resume", id, code=1).stderr
+        pairsift("cancel", id)
+        assert "the run is cancelled" in pairsift("status", id, "--wait", code=1).stderr
 
 
 @pytest.mark.usefixtures("worker")

@@ -12,9 +12,11 @@ from service.schemas import Run, StageStatus
 STAGES = (StageName.FETCH, StageName.ENCODE, StageName.TRAIN)
 
 
-def run_with(*states: JobState, stage: StageName | None = None, state: JobState = JobState.RUNNING) -> Run:
+def run_with(
+    *states: JobState, stage: StageName | None = None, state: JobState = JobState.RUNNING, attempt: int = 1
+) -> Run:
     stages = [
-        StageStatus(name=name, state=now, progress=float(now == JobState.SUCCEEDED), attempt=1, seconds=3.0)
+        StageStatus(name=name, state=now, progress=float(now == JobState.SUCCEEDED), attempt=attempt, seconds=3.0)
         for name, now in zip(STAGES, states, strict=True)
     ]
     made = {
@@ -44,6 +46,14 @@ class TestFollower:
         for _ in range(2):
             follower.see(run_with(JobState.SUCCEEDED, JobState.RUNNING, JobState.WAITING, stage=StageName.ENCODE))
         assert capsys.readouterr().err.splitlines() == [" 33%  fetch: done in 3 s", " 33%  encode"]
+
+    def test_a_stage_that_is_tried_again_is_said_so(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A stage that falls back to the beginning looks like a fault, unless it is said that its worker was lost."""
+        follower = Follower(None)
+        for attempt in (1, 1, 2):
+            states = (JobState.RUNNING, JobState.WAITING, JobState.WAITING)
+            follower.see(run_with(*states, stage=StageName.FETCH, attempt=attempt))
+        assert capsys.readouterr().err.splitlines() == ["  0%  fetch", "  0%  fetch (attempt 2)"]
 
     def test_the_end_is_said_once_all_stages_are_done(self, capsys: pytest.CaptureFixture[str]) -> None:
         follower = Follower(None)
