@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_expit, ndtri
+from scipy.special import expit, log_expit, logit, ndtri
 
 from model.expectations import EQUAL_COSTS, PERCENTILES, Curve, Interval, curve_of, without_evidence
 from model.fitting import minimise
@@ -37,6 +37,8 @@ _BINS = 300
 _DRAWS = 200
 # What is told of the noise rate is not more exact than this share of it: scores are never quite log odds.
 _LEAST_ERROR = 0.01
+# No rate is higher as log odds; and above the first a share of it is as many of these as there.
+_HIGH, _MOST = 0.9, 0.999
 # Log odds beyond this grow by their logarithm only. A float32 has no number between 1 - 6e-8 and 1: far from the
 # mismatches all pairs would be equal, the near misses among them too.
 _SURE = 7.0
@@ -133,8 +135,8 @@ def _places(values: Floats, edges: Floats) -> Ints:
 
 
 @dataclass(frozen=True)
-class _LogNormal:
-    """What is known of the noise rate before any score is looked at."""
+class _Told:
+    """What is known of the noise rate before any score is looked at, as its log odds: .91 may be .93, but not .99."""
 
     mean: float
     error: float  # how closely a fit is held to it
@@ -142,20 +144,21 @@ class _LogNormal:
     may_be_none: bool
 
     @classmethod
-    def of(cls, known: Beforehand) -> "_LogNormal | None":
+    def of(cls, known: Beforehand) -> "_Told | None":
         told = known.noise_rate
         if told is None:
             return None
-        width = np.log(told.high / max(told.low, RATES[0])) / (
-            ndtri(PERCENTILES[1] / 100) - ndtri(PERCENTILES[0] / 100)
-        )
-        error = max(float(width), _LEAST_ERROR)
-        return cls(float(np.log(told.estimate)), error, max(error, known.doubt), known.may_be_none)
+        estimate, low, high = np.clip([told.estimate, told.low, told.high], RATES[0], _MOST)
+        width = (logit(high) - logit(low)) / (ndtri(PERCENTILES[1] / 100) - ndtri(PERCENTILES[0] / 100))
+        # Shares of the rate, as log odds; of a rate near 1 that would be any.
+        least, doubt = (share / max(1 - estimate, 1 - _HIGH) for share in (_LEAST_ERROR, known.doubt))
+        error = max(float(width), float(least))
+        return cls(float(logit(estimate)), error, max(error, float(doubt)), known.may_be_none)
 
-    def resampled(self, rng: np.random.Generator, *, is_doubted: bool) -> "_LogNormal":
+    def resampled(self, rng: np.random.Generator, *, is_doubted: bool) -> "_Told":
         mean = rng.normal(self.mean, self.doubt if is_doubted else self.error)
         if is_doubted and self.may_be_none and rng.random() < 0.5:  # the other half keeps the upper end
-            mean = rng.uniform(np.log(RATES[0]), max(mean, np.log(RATES[0])))
+            mean = rng.uniform(logit(RATES[0]), max(mean, logit(RATES[0])))
         return replace(self, mean=float(mean))
 
 
@@ -163,7 +166,7 @@ class _Histogram:
     """Counts of pairs and of probes by score."""
 
     def __init__(
-        self, centres: Floats, pairs: Floats, known: Floats, lowest_ratio: float, expected: _LogNormal | None
+        self, centres: Floats, pairs: Floats, known: Floats, lowest_ratio: float, expected: _Told | None
     ) -> None:
         self.centres, self.pairs, self.known, self.expected = centres, pairs, known, expected
         self.lowest_ratio = lowest_ratio
@@ -180,7 +183,7 @@ class _Histogram:
             edges, bins = np.array([edges[0], edges[0] + 1.0]), 1
         pairs = np.bincount(_places(scores, edges), minlength=bins).astype(float)
         mismatched = np.bincount(_places(probes, edges), weights=weight, minlength=bins).astype(float)
-        expected = _LogNormal.of(known)
+        expected = _Told.of(known)
         return cls(np.array((edges[:-1] + edges[1:]) / 2), pairs, mismatched, known.lowest_ratio, expected)
 
     def resampled(self, rng: np.random.Generator, doubt: float) -> "_Histogram":
@@ -213,10 +216,11 @@ class _Histogram:
         if self.expected is not None:
             mismatched = self.pairs * expit(-score)
             # Where all pairs match as well as can be there is none left to count.
-            total = max(float(mismatched.sum()), RATES[0])
-            away = (np.log(total / self.pairs.sum()) - self.expected.mean) / self.expected.error
+            count = float(self.pairs.sum())
+            total = min(max(float(mismatched.sum()), RATES[0]), _MOST * count)
+            away = (np.log(total / (count - total)) - self.expected.mean) / self.expected.error
             likelihood -= 0.5 * away**2
-            by_score += away / self.expected.error * mismatched * expit(score) / total
+            by_score += away / self.expected.error * mismatched * expit(score) * count / (total * (count - total))
         by_slope = by_score @ (self.centres - self.lowest) * slope
         by_rate = by_odds.sum() + by_score.sum() / (1 - np.exp(values[2]))
         gradient = np.array([-by_slope, by_score.sum() * np.exp(values[1]), by_rate])

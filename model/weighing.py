@@ -13,28 +13,16 @@ from model.correlation import Correlation, Odds
 from model.dynamics import Dynamics
 from model.engine import Engine
 from model.expectations import Interval
-from model.fusion import (
-    LEAD,
-    RATES,
-    SAMPLE_SEED,
-    Fusion,
-    Leader,
-    Table,
-    cross_fitted,
-    fit,
-    presumed,
-    sampled,
-    standardised,
-)
+from model.fusion import RATES, SAMPLE_SEED, Fusion, sampled, standardised
 from model.joint import joint_similarity
 from model.kinds import Kinds, kinds_of
 from model.linear_maps import NAMES as CORRELATIONS
 from model.pairs import Pairs
 from model.probes import NEAR, RANDOM, Probes
 from model.training import Scores
+from model.used import JOINT, Columns, share_of_neighbours, used_of
 
 Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 # Probabilities are compared as log odds; what is closer to 0 or 1 than this is as good as there.
 _LEAST_PROBABILITY = 1e-4
@@ -47,21 +35,13 @@ _NEAR_ERROR, _NEAR_DOUBT = 0.1, 0.2
 # The doubt where all of them are random ones: .40 came out as .408, .409, .417 (6,000 and 30,000 pairs, seeds 10 and
 # 11), .60 as .590 and .609, .80 as .794, .810 and .802.
 _RANDOM_DOUBT = 0.02
+# What is added to either where maps have few matches to learn from, times the share of the lead that neighbours then
+# have. Flickr8k, seeds 50 to 53: 100 matches: .767, .833, .845, .872 for .80 and .932, .899, .992, .980 for .90; 200:
+# .865, .836, .858, .738 for .80; 400 and 600 matches within 2 % on average.
+_FEW_DOUBT = 0.07
 # The doubt where what was fitted to many near probes tells the rate alone: real near misses are not quite like known
 # ones. Flickr8k, 30,000 pairs, seeds 10 to 13: .195, .199 for .20, .382, .404, .362, .360 for .40, .564, .612 for .60.
 _FITTED_DOUBT = 0.07
-# Near probes for each kind of evidence, below which only the best evidence of near misses is used, and not fitted.
-# Flickr8k, 40 % near misses, 6,000 pairs and 150 near probes, seeds 10 and 11, AUROC: all evidence .714 and .773, only
-# the best .769 and .791, without a fit .775 and .799. Those were the odds and the last probabilities; with what was
-# learned before it could be memorised, and half the dropout, .793 and .809 instead of .789 and .805.
-_PROBES_EACH = 20
-_JOINT = "encoder similarity"
-# How much more than all other evidence the similarity of a joint encoder counts before the fit. Simulated (500 and
-# 1,000 pairs, 40 to 90 % mismatched, encoders of .82 to .99 AUROC, seeds 11 to 13): with 3, as much as linear maps do,
-# a run is up to .006 behind its encoder, with 8 up to .0013, with 20 up to .0008; and ahead by up to .007, .003, .001.
-JOINT_LEAD = 8.0
-_LEARNED = ("correspondence", "mean probability", "probability a", "probability b")
-_BEST_FOR_NEAR = (*_LEARNED, CORRELATIONS[1], _JOINT)
 
 
 @dataclass(frozen=True)
@@ -89,88 +69,47 @@ def weigh(
     own = columns(base, engine.dynamics())
     joint = joint_similarity(pairs) if pairs.is_joint else None
     if joint is not None:
-        own[_JOINT] = joint
+        own[JOINT] = joint
     sources = probes.sources(count)
     neighbours = Agreement(pairs, count, sources, engine.vectors(), lambda part: on_progress(0.7 * part), engine.folder)
     correlation = Correlation(pairs, count, sources)
     anchors = np.zeros(len(pairs), np.int8) if pairs.anchors is None else pairs.anchors
+    is_open = np.flatnonzero(anchors[:count] == 0)
 
-    def evidence(trust: npt.NDArray[np.floating]) -> tuple[Table, npt.NDArray[np.float32], Odds]:
+    def asked(trust: npt.NDArray[np.floating]) -> tuple[Columns, Odds]:
         trust = trust.astype(np.float32)
         said = neighbours.asked(trust[neighbours.references])
         odds = correlation.asked(trust[correlation.references])
-        return standardised([*own.values(), *odds.pairs.T, *said.T], is_probe), said, odds
+        names, columns = (*CORRELATIONS, *neighbours.names), (*odds.pairs.T, *said.T)
+        return own | dict(zip(names, columns, strict=True)), odds
 
-    def calibrated(score: Floats, odds: Odds, draws: int | None) -> Calibration:
-        rows = np.flatnonzero(anchors[:count] == 0)
+    def calibrated(score: Floats, draws: int | None) -> Calibration:
         # What was fitted to many near probes needs no help of others.
-        if used.is_signed:
-            known = by_itself(score[rows], score[count:], counted[count:], seed)
-        else:
-            known = beforehand(odds, kinds, rows, seed)
+        known = by_itself(score[is_open], score[count:], counted[count:], seed) if used.is_signed else told
         return calibrate(score[:count], score[count:], counted[count:], seed, draws, known, anchors[:count])
 
     # First whom to trust among the neighbours, then the neighbours' word.
-    table, _, odds = evidence(base.clean_confidence)
+    found, odds = asked(base.clean_confidence)
     kinds = kinds_among(odds, count, seed)
     weights = kinds.weights(probes.kinds)
     counted = np.concatenate([np.ones(count), np.take(weights, probes.kinds)])
-    used = _used([*own, *CORRELATIONS, *neighbours.names], kinds, int((probes.kinds == NEAR).sum()))
-    rows = sampled(np.arange(len(pairs)), is_probe, np.random.default_rng(seed + SAMPLE_SEED))
-    score = used.fit(table[rows], is_probe[rows], counted[rows], anchors[rows]).score(used.of(table))
     # The first odds tell the noise rate: the trust in other pairs later knows of a mismatch that maps were fitted to,
     # and nothing of the known ones. On Flickr8k (500 to 3,000 pairs, 80 and 90 % mismatched, four seeds) the later ones
     # gave .74 to .78, these .75 to .88.
-    table, said, _ = evidence(calibrated(score, odds, FEW_DRAWS).confidence(score))
+    told = beforehand(odds, kinds, is_open, seed)
+    matches = count * (1 - (told.noise_rate.estimate if told.noise_rate else 0.0))
+    told = replace(told, doubt=told.doubt + _FEW_DOUBT * share_of_neighbours(matches))
+    used = used_of(list(found), neighbours.names, kinds, int((probes.kinds == NEAR).sum()), matches)
+    table = used.table(found, is_probe)
+    rows = sampled(np.arange(len(pairs)), is_probe, np.random.default_rng(seed + SAMPLE_SEED))
+    score = used.fit(table[rows], is_probe[rows], counted[rows], anchors[rows]).score(table)
+    found, _ = asked(calibrated(score, FEW_DRAWS).confidence(score))
     on_progress(0.8)
-    score, fits = used.scored(table, is_probe, counted, anchors, seed)
+    score, fits = used.scored(used.table(found, is_probe), is_probe, counted, anchors, seed)
     on_progress(0.9)
-    calibration = calibrated(score, odds, draws)
-    return Weighed(score, calibration, fits, used.names, weights, base, said.mean(axis=1), joint, anchors)
-
-
-@dataclass(frozen=True)
-class _Used:
-    """Which evidence counts, and how it is to be weighed."""
-
-    names: list[str]
-    columns: list[int]
-    leader: Leader | None
-    is_signed: bool  # whether evidence may speak against itself
-    is_doubtful: bool  # whether probes are too few for a fit, and even the lowest may score like matches
-
-    def of(self, table: Table) -> Table:
-        # Where everything counts nothing is copied: the table has a row for every pair.
-        return table if len(self.columns) == table.shape[1] else table[:, self.columns]
-
-    def fit(self, table: Table, is_probe: Bools, counted: Floats, anchors: npt.NDArray[np.int8]) -> Fusion:
-        chosen = self.of(table)
-        if self.is_doubtful:
-            return presumed(chosen, is_probe, counted, self.leader)
-        return fit(chosen, is_probe, counted, anchors, is_signed=self.is_signed, leader=self.leader)
-
-    def scored(
-        self, table: Table, is_probe: Bools, counted: Floats, anchors: npt.NDArray[np.int8], seed: int
-    ) -> tuple[Floats, list[Fusion]]:
-        """Every pair by a fit that did not see it."""
-        chosen = self.of(table)
-        if self.is_doubtful:
-            found = self.fit(table, is_probe, counted, anchors)
-            return found.score(chosen), [found]
-        return cross_fitted(chosen, is_probe, counted, anchors, seed, is_signed=self.is_signed, leader=self.leader)
-
-
-def _used(names: list[str], kinds: Kinds, near_probes: int) -> _Used:
-    """Near misses hide in what evidence has in common with that of matches: many probes find out what speaks against
-    it, few only learn chance."""
-    has_few = kinds.has_near and near_probes < _PROBES_EACH * len(names)
-    chosen = [name for name in names if not has_few or name in _BEST_FOR_NEAR]
-    # What leads, and only many probes may overrule: an encoder that was trained on both sides, for it has seen far more
-    # pairs than a small collection has; else the correlation, which follows and has memorised least.
-    leads = _JOINT if _JOINT in names else CORRELATIONS[0]
-    times = JOINT_LEAD if leads == _JOINT else LEAD
-    leader = Leader(chosen.index(leads), times) if leads in chosen else None
-    return _Used(chosen, [names.index(name) for name in chosen], leader, kinds.has_near and not has_few, has_few)
+    calibration = calibrated(score, draws)
+    agreement = np.mean([found[name] for name in neighbours.names], axis=0)
+    return Weighed(score, calibration, fits, used.names, weights, base, agreement, joint, anchors)
 
 
 def kinds_among(odds: Odds, count: int, seed: int) -> Kinds:

@@ -201,6 +201,15 @@ class TestTold:
         assert doubted.noise_rate.estimate == sure.noise_rate.estimate
         assert doubted.noise_rate.high == pytest.approx(sure.noise_rate.high, abs=0.02)
 
+    def test_few_matches_are_not_given_up(self) -> None:
+        """A word of .9 that may be .97 is nearer to .95 than to .99, where no match would be left."""
+        known = Beforehand(Interval(0.9, 0.72, 0.97), doubt=0.07)
+        cases = [simulate(0.9, seed, count=500, apart=1.0) for seed in range(12)]
+        rates = [calibrated(case.scores, case.probes, known=known).noise_rate for case in cases]
+        assert max(case.calibration.noise_rate.estimate for case in cases) > 0.98
+        assert max(rate.estimate for rate in rates) < 0.97
+        assert np.mean([rate.low <= case.rate <= rate.high for rate, case in zip(rates, cases, strict=True)]) >= 0.8
+
     def test_a_sure_word_outweighs_the_probes(self, case: Case) -> None:
         sure = calibrated(case.scores, case.probes, known=Beforehand(Interval(0.5, 0.4999, 0.5001)))
         assert case.calibration.noise_rate.estimate < 0.43
