@@ -80,8 +80,8 @@ def weigh(
         trust = trust.astype(np.float32)
         said = neighbours.asked(trust[neighbours.references])
         odds = correlation.asked(trust[correlation.references])
-        names, columns = (*CORRELATIONS, *neighbours.names), (*odds.pairs.T, *said.T)
-        return own | dict(zip(names, columns, strict=True)), odds
+        names, values = (*CORRELATIONS, *neighbours.names), (*odds.pairs.T, *said.T)
+        return own | dict(zip(names, values, strict=True)), odds
 
     def calibrated(score: Floats, draws: int | None) -> Calibration:
         # What was fitted to many near probes needs no help of others.
