@@ -74,6 +74,11 @@ class Beforehand:
     lowest_ratio: float = LOWEST_RATIO  # how sure the lowest probes must be
     may_be_none: bool = False  # whether it may as well be any lower rate
 
+    @property
+    def estimate(self) -> float:
+        """Of the noise rate; none where nobody tells."""
+        return self.noise_rate.estimate if self.noise_rate else 0.0
+
 
 NOTHING = Beforehand()
 

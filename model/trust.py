@@ -5,12 +5,14 @@ The pairs of a collection come first, its probes behind them (model/probes.py); 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from model.calibration import Calibration
+from model.correlation import Correlation
 from model.engine import Adviser, Engine
 from model.pairs import Pairs
 from model.probes import KIND_NAMES, NEAR, Probes
@@ -70,7 +72,7 @@ def judge(
     engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[float], None] = lambda fraction: None
 ) -> Verdict:
     """`engine` was trained on `pairs`, which are a collection with these probes behind it."""
-    weighed = weigh(engine, pairs, probes, on_progress)
+    weighed = weigh(engine, pairs, probes, correlation_of(pairs, probes), on_progress)
     count, base, score, calibration = len(pairs) - len(probes), weighed.base, weighed.score, weighed.calibration
     if not calibration.is_likely:
         # Where no mismatch is like the probes they teach no order; the method's own is the better one then.
@@ -85,10 +87,14 @@ def judge(
 
 
 def advise(
-    engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[float], None] = lambda fraction: None
+    engine: Engine,
+    pairs: Pairs,
+    probes: Probes,
+    correlation: Correlation,
+    on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> Floats | None:
     """P(match) of every pair and probe, for a training that goes on; None where no mismatch is evident."""
-    weighed = weigh(engine, pairs, probes, on_progress, FEW_DRAWS)
+    weighed = weigh(engine, pairs, probes, correlation, on_progress, FEW_DRAWS)
     calibration = weighed.calibration
     return calibration.confidence(weighed.score) if calibration.is_likely else None
 
@@ -97,7 +103,14 @@ def adviser(pairs: Pairs, probes: Probes) -> Adviser | None:
     """For an engine that learns these pairs; there is none without probes."""
     if not len(probes):
         return None
-    return lambda engine, heed: advise(engine, pairs, probes, lambda fraction: heed())
+    correlation = cache(lambda: correlation_of(pairs, probes))  # once, and only if it is asked
+    return lambda engine, heed: advise(engine, pairs, probes, correlation(), lambda fraction: heed())
+
+
+def correlation_of(pairs: Pairs, probes: Probes) -> Correlation:
+    """Of a collection with these probes behind it."""
+    count = len(pairs) - len(probes)
+    return Correlation(pairs, count, probes.sources(count))
 
 
 def _published(

@@ -42,6 +42,11 @@ _FEW_DOUBT = 0.07
 # The doubt where what was fitted to many near probes tells the rate alone: real near misses are not quite like known
 # ones. Flickr8k, 30,000 pairs, seeds 10 to 13: .195, .199 for .20, .382, .404, .362, .360 for .40, .564, .612 for .60.
 _FITTED_DOUBT = 0.07
+# From this noise rate on, and with so many matches, strangers tell it: with fewer they learn too little of each other,
+# with more it does not matter what the others know of a mismatch. Flickr8k, 90 % mismatched, told by those who saw all
+# pairs, then by strangers: 6,000 pairs, seeds 10 to 13, .876, .849, .858, .865, then .922, .903, .915, .904; 30,000,
+# seeds 10 and 11, .900, .902, then .904, .907; 3,000, seeds 10 to 13, strangers .950 to .973.
+_PREVAILING, _LEAST_MATCHES, _MOST_MATCHES = 0.7, 500, 2500
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,12 @@ class Weighed:
 
 
 def weigh(
-    engine: Engine, pairs: Pairs, probes: Probes, on_progress: Callable[[float], None], draws: int | None = None
+    engine: Engine,
+    pairs: Pairs,
+    probes: Probes,
+    correlation: Correlation,
+    on_progress: Callable[[float], None],
+    draws: int | None = None,
 ) -> Weighed:
     """`pairs` have the probes behind them. `draws` are those of the bootstrap of the calibration."""
     seed, count = engine.config.seed, len(pairs) - len(probes)
@@ -72,7 +82,6 @@ def weigh(
         own[JOINT] = joint
     sources = probes.sources(count)
     neighbours = Agreement(pairs, count, sources, engine.vectors(), lambda part: on_progress(0.7 * part), engine.folder)
-    correlation = Correlation(pairs, count, sources)
     anchors = np.zeros(len(pairs), np.int8) if pairs.anchors is None else pairs.anchors
     is_open = np.flatnonzero(anchors[:count] == 0)
 
@@ -97,7 +106,11 @@ def weigh(
     # and nothing of the known ones. On Flickr8k (500 to 3,000 pairs, 80 and 90 % mismatched, four seeds) the later ones
     # gave .74 to .78, these .75 to .88.
     told = beforehand(odds, kinds, is_open, seed)
-    matches = count * (1 - (told.noise_rate.estimate if told.noise_rate else 0.0))
+    if needs_strangers(told, kinds, count):
+        odds = correlation.asked_strangers(lambda: on_progress(0.7))
+        found = {**found, **dict(zip(CORRELATIONS, odds.pairs.T, strict=True))}
+        told = beforehand(odds, kinds, is_open, seed)
+    matches = count * (1 - told.estimate)
     told = replace(told, doubt=told.doubt + _FEW_DOUBT * share_of_neighbours(matches))
     used = used_of(list(found), neighbours.names, kinds, int((probes.kinds == NEAR).sum()), matches)
     table = used.table(found, is_probe)
@@ -117,6 +130,12 @@ def kinds_among(odds: Odds, count: int, seed: int) -> Kinds:
     kinds = np.concatenate([np.full(count, -1, np.int8), odds.kinds])
     table = np.concatenate([odds.pairs[:count], odds.mismatches])
     return kinds_of(standardised(table.T, kinds >= 0), kinds, seed)
+
+
+def needs_strangers(told: Beforehand, kinds: Kinds, count: int) -> bool:
+    """Whether too much is known of the mismatches that were learned."""
+    rate = told.estimate
+    return not kinds.has_near and rate > _PREVAILING and _LEAST_MATCHES <= (1 - rate) * count <= _MOST_MATCHES
 
 
 def beforehand(odds: Odds, kinds: Kinds, rows: npt.NDArray[np.int64], seed: int) -> Beforehand:

@@ -13,7 +13,7 @@ from model.config import CRCLConfig, RunConfig
 from model.engine import Adviser, Engine, Pairs, Scores, Stopped, TrainingError
 from model.metrics import auroc
 from model.probes import make_probes, with_probes
-from model.trust import advise, adviser, judge
+from model.trust import advise, adviser, correlation_of, judge
 from tests.model.cases import config_of
 from tests.model.collections import make_pairs
 from tests.model.test_engine import Clock, assert_same
@@ -163,7 +163,7 @@ class TestAdvise:
         learned = with_probes(pairs, probes)
         engine = Engine(learned, config_of("crcl", {"piece_epochs": (3,)}))
         engine.fit()
-        said = advise(engine, learned, probes)
+        said = advise(engine, learned, probes, correlation_of(learned, probes))
         assert said is not None
         assert said.shape == (len(learned),)
         assert auroc(said[:1000], is_mismatch) > 0.9
@@ -175,7 +175,7 @@ class TestAdvise:
         learned = with_probes(pairs, probes)
         engine = Engine(learned, config_of("crcl", {"piece_epochs": (3, 3)}))
         engine.fit()
-        assert advise(engine, learned, probes) is None
+        assert advise(engine, learned, probes, correlation_of(learned, probes)) is None
 
     def test_without_probes_nobody_can_advise(self, pairs: Pairs) -> None:
         assert adviser(pairs, make_probes(pairs, 0.0, 0)) is None

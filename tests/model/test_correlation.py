@@ -5,7 +5,8 @@ import pytest
 
 import model.correlation
 import model.linear_maps
-from model.correlation import Correlation
+from model.calibration import calibrate
+from model.correlation import Correlation, Odds
 from model.linear_maps import LastingMaps
 from model.metrics import auroc
 from model.pairs import Pairs
@@ -15,13 +16,13 @@ COUNT, HIDDEN = 400, 12
 ALL = np.ones(COUNT, np.float32)
 
 
-def linear_pairs(shown: np.ndarray, said: np.ndarray) -> Pairs:
+def linear_pairs(shown: np.ndarray, said: np.ndarray, hidden: int = HIDDEN, blur: float = 0.5) -> Pairs:
     """Image i shows thing shown[i], caption i speaks of thing said[i]; equal numbers are equal content."""
     rng = np.random.default_rng(0)
-    hidden = rng.normal(size=(int(max(shown.max(), said.max())) + 1, HIDDEN))
+    things = rng.normal(size=(int(max(shown.max(), said.max())) + 1, hidden))
     images, captions = (
-        (hidden @ rng.normal(size=(HIDDEN, width)) + 0.5 * rng.normal(size=(len(hidden), width))).astype(np.float32)
-        for width in (40, 30)
+        (things @ rng.normal(size=(hidden, width)) + blur * rng.normal(size=(len(things), width))).astype(np.float32)
+        for width in (max(40, 2 * hidden), max(30, 3 * hidden // 2))
     )
     return Pairs(images[shown], captions[said], shown.astype(np.int64), said.astype(np.int64))
 
@@ -133,6 +134,88 @@ class TestCorrelation:
         correlation = Correlation(pairs, COUNT, themselves(COUNT))
         assert len(correlation.references) == 150
         assert auroc(correlation.asked(np.ones(150, np.float32)).pairs[:, 0], is_mismatch) > 0.9
+
+
+class TestStrangers:
+    def test_mismatches_score_like_known_ones(self) -> None:
+        """Nine of ten captions speak of what is nowhere shown. Who trusts by maps that saw them thinks better of them
+        than of known mismatches, and finds too few; strangers do not."""
+        count = 1500
+        things = np.arange(count)
+        is_mismatch = things < 0.9 * count
+        pairs = linear_pairs(things, np.where(is_mismatch, count + things, things), hidden=40, blur=6.0)
+        correlation = Correlation(pairs, count, themselves(count))
+        seen = correlation.asked(calibrated(correlation.asked(np.ones(count, np.float32)))[0])
+        told = correlation.asked_strangers()
+        assert auroc(told.pairs[:, 0], is_mismatch) > 0.85
+        assert share_above_known(seen, is_mismatch) > 0.55
+        assert share_above_known(told, is_mismatch) == pytest.approx(0.5, abs=0.02)
+        assert calibrated(seen)[1] < 0.8
+        assert calibrated(told)[1] == pytest.approx(0.9, abs=0.03)
+
+    def test_nobody_who_is_asked_knows_whom_the_pair_was_matched_with(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Two of one part exchange their captions: that changes what is said of other parts, nothing in their own."""
+        monkeypatch.setattr(model.correlation, "_COMPARED", COUNT)  # whoever says it, a caption is a rival
+        things = np.arange(COUNT)
+        said = np.where(things < 300, COUNT + things, things)
+        before = Correlation(linear_pairs(things, said, hidden=40, blur=4.0), COUNT, themselves(COUNT))
+        part = model.correlation._parts(before._divisions[0], model.correlation._FOLDS, 0)
+        own = np.flatnonzero(part == part[7])
+        said[own[:2]] = said[own[1::-1]]
+        after = Correlation(linear_pairs(things, said, hidden=40, blur=4.0), COUNT, themselves(COUNT))
+        change = np.abs(after.asked_strangers().pairs - before.asked_strangers().pairs)[:, 0]
+        assert change[own[2:]].max() < 1e-3
+        assert change[part != part[7]].max() > 0.02
+        assert change[own[:2]].min() > 1
+
+    def test_are_asked_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pairs, _ = mismatched(120)
+        correlation = Correlation(pairs, COUNT, themselves(COUNT))
+        first = correlation.asked_strangers()
+        monkeypatch.setattr(Correlation, "_come_to_trust", None)
+        assert correlation.asked_strangers() is first
+
+    def test_can_be_stopped(self) -> None:
+        class Stop(Exception):
+            pass
+
+        def stop() -> None:
+            raise Stop
+
+        pairs, _ = mismatched(120)
+        with pytest.raises(Stop):
+            Correlation(pairs, COUNT, themselves(COUNT)).asked_strangers(stop)
+
+    def test_of_a_large_collection_some_are_asked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model.correlation, "MOST_REFERENCES", 150)
+        pairs, is_mismatch = mismatched(120)
+        odds = Correlation(pairs, COUNT, themselves(COUNT)).asked_strangers()
+        assert auroc(odds.pairs[:, 0], is_mismatch) > 0.9
+
+    def test_probes_are_judged_too(self) -> None:
+        rng = np.random.default_rng(1)
+        shown, said = (np.append(np.arange(COUNT), rng.permutation(COUNT)) for _ in range(2))  # in two portions
+        odds = Correlation(linear_pairs(shown, said), COUNT, (shown, said)).asked_strangers().pairs[:, 0]
+        assert auroc(odds, shown != said) > 0.95
+
+    def test_one_and_the_same_content_says_nothing(self) -> None:
+        things = np.zeros(COUNT, np.int64)
+        odds = Correlation(linear_pairs(things, things), COUNT, themselves(COUNT)).asked_strangers()
+        assert (odds.pairs == 0).all()
+
+
+def calibrated(odds: Odds) -> tuple[np.ndarray, float]:
+    """P(match) of the pairs, and the noise rate, by known random mismatches."""
+    known = odds.mismatches[odds.kinds == RANDOM, 0].astype(float)
+    scores = odds.pairs[:, 0].astype(float)
+    found = calibrate(scores, known, np.ones(len(known)), 0, 2)
+    return found.confidence(scores).astype(np.float32), found.noise_rate.estimate
+
+
+def share_above_known(odds: Odds, is_mismatch: np.ndarray) -> float:
+    """How often a real mismatch scores higher than a known one."""
+    real, known = odds.pairs[is_mismatch, 0], odds.mismatches[odds.kinds == RANDOM, 0]
+    return auroc(np.concatenate([real, known]), np.arange(len(real) + len(known)) >= len(real))
 
 
 class TestLookAlikes:

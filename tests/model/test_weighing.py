@@ -1,10 +1,12 @@
-"""How sure a noise rate is that only the fitted evidence tells."""
+"""How sure a noise rate is that only the fitted evidence tells, and when strangers tell it."""
 
 import numpy as np
 import pytest
 
-from model.calibration import NOTHING, Calibration
-from model.weighing import by_itself
+from model.calibration import NOTHING, Beforehand, Calibration
+from model.expectations import Interval
+from model.kinds import Kinds
+from model.weighing import by_itself, needs_strangers
 from tests.model.simulated import Case, calibrated, simulate
 
 
@@ -44,3 +46,29 @@ class TestByItself:
 
     def test_no_pairs_tell_nothing(self) -> None:
         assert by_itself(np.empty(0), np.zeros(200), np.ones(200), seed=0) == NOTHING
+
+
+class TestNeedsStrangers:
+    RANDOM = Kinds(1.0, 0.0)
+
+    @pytest.mark.parametrize(
+        ("count", "rate", "expected"),
+        [
+            (6000, 0.9, True),
+            (6000, 0.8, True),
+            (6000, 0.6, False),  # mismatches do not prevail by far
+            (3000, 0.9, False),  # 300 matches are too few to learn from
+            (30_000, 0.9, False),  # nobody remembers one of so many
+            (30_000, 0.95, True),
+        ],
+    )
+    def test_few_but_enough_matches_among_many_mismatches(self, count: int, rate: float, expected: bool) -> None:
+        told = Beforehand(Interval(rate, rate, rate))
+        assert needs_strangers(told, self.RANDOM, count) is expected
+
+    def test_near_misses_are_told_by_other_means(self) -> None:
+        told = Beforehand(Interval(0.8, 0.8, 0.8))
+        assert not needs_strangers(told, Kinds(0.4, 0.4), 6000)
+
+    def test_a_rate_that_nobody_tells_needs_none(self) -> None:
+        assert not needs_strangers(NOTHING, self.RANDOM, 1000)
