@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from model.positions import spread
+
 Vectors = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
@@ -16,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 EXACT_COUNT = 50_000
 # Lists per square root of the count, and how many of them are looked through.
 _LISTS, _PROBED = 4, 24
-_TRAINING_VECTORS = 50_000
+_TRAINING_VECTORS = 40  # for each list; of fewer than 39 faiss complains
 _BLOCK = 8192
 # Cosines that an exact search holds at a time: what stays in a processor's cache.
 _COMPARED = 4_000_000
@@ -96,12 +98,13 @@ class Lists:
 
     def __init__(self, vectors: Any) -> None:
         count, width = vectors.shape
+        lists = _LISTS * int(count**0.5)
         self._coarse = faiss.IndexFlatIP(width)  # faiss does not keep it alive itself
         self._index: Any = faiss.IndexIVFScalarQuantizer(
-            self._coarse, width, _LISTS * int(count**0.5), faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
+            self._coarse, width, lists, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
         )
         with all_threads():
-            self._index.train(np.ascontiguousarray(vectors[:: max(1, count // _TRAINING_VECTORS)]))
+            self._index.train(np.ascontiguousarray(vectors[spread(count, _TRAINING_VECTORS * lists)]))
         self._index.nprobe = _PROBED
 
     def add(self, vectors: Vectors) -> None:

@@ -64,6 +64,11 @@ class TestIndex:
         assert recall >= 0.9
         assert (np.diff(cosines, axis=1) <= 0).all()
 
+    def test_lists_are_made_of_enough_vectors_for_faiss(self, capfd: pytest.CaptureFixture[str]) -> None:
+        """It says on the standard error where they are not."""
+        Index(clustered(150_000))
+        assert "".join(capfd.readouterr()) == ""
+
     def test_lists_with_too_few_give_valid_places_that_do_not_count(self) -> None:
         """More are asked for than the lists near the query hold."""
         places, cosines = Index(clustered(3000), exact_count=1000).nearest(clustered(5, seed=1), 2900)
