@@ -57,8 +57,8 @@ class Progress:
 
 
 # What all evidence so far says: P(match) of every pair, or None where it says nothing. It may ask the engine like a
-# finished one, and calls the second argument now and then, which raises when the training shall end.
-Adviser = Callable[["Engine", Callable[[], None]], npt.NDArray[np.floating] | None]
+# finished one, and tells the second argument now and then what share is done; that raises when the training shall end.
+Adviser = Callable[["Engine", Callable[[float], None]], npt.NDArray[np.floating] | None]
 
 
 class Engine:
@@ -201,11 +201,17 @@ class Engine:
         self._refuse_collapse(phase)
 
     def _take_advice(self, phase: Phase, adviser: Adviser) -> None:
-        self._report(replace(phase, name="weighing all evidence"), 0.0)
+        name, epochs = "weighing all evidence", len(self._plan)
+        self._report(replace(phase, name=name), 0.0)
         self._survey(phase, self.config.seed + _ADVICE_SEED + self._done, self.config.score_draws)
+
+        def show(share: float) -> None:
+            self._heed()
+            self._on_progress(Progress(f"{name}, {share:.0%}", self._done + 1, epochs, self._done / epochs))
+
         self._is_readable = True
         try:
-            matching = adviser(self, self._heed)
+            matching = adviser(self, show)
         finally:
             self._is_readable = False
         if matching is not None:

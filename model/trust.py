@@ -104,7 +104,7 @@ def adviser(pairs: Pairs, probes: Probes) -> Adviser | None:
     if not len(probes):
         return None
     correlation = cache(lambda: correlation_of(pairs, probes))  # once, and only if it is asked
-    return lambda engine, heed: advise(engine, pairs, probes, correlation(), lambda fraction: heed())
+    return lambda engine, on_progress: advise(engine, pairs, probes, correlation(), on_progress)
 
 
 def correlation_of(pairs: Pairs, probes: Probes) -> Correlation:

@@ -1,5 +1,6 @@
 """Trainings that go on from what all evidence says: who is asked when, and what becomes of the answer."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 from model.config import CRCLConfig, RunConfig
-from model.engine import Adviser, Engine, Pairs, Scores, Stopped, TrainingError
+from model.engine import Adviser, Engine, Pairs, Progress, Scores, Stopped, TrainingError
 from model.metrics import auroc
 from model.probes import make_probes, with_probes
 from model.trust import advise, adviser, correlation_of, judge
@@ -29,9 +30,9 @@ class Sage:
         self.answer = answer
         self.heard: list[Scores] = []
 
-    def __call__(self, engine: Engine, heed: Any) -> npt.NDArray[np.float64] | None:
+    def __call__(self, engine: Engine, on_progress: Callable[[float], None]) -> npt.NDArray[np.float64] | None:
         self.heard.append(engine.scores())
-        heed()
+        on_progress(0.4)
         return self.answer
 
 
@@ -65,11 +66,19 @@ class TestWhenItIsAsked:
         first, second = sage.heard
         assert not np.array_equal(first.similarity, second.similarity)
 
+    def test_how_far_it_is_is_shown(self, pairs: Pairs) -> None:
+        seen: list[Progress] = []
+        Engine(pairs, CONFIG, adviser=Sage(None), on_progress=seen.append).fit()
+        shown = [progress for progress in seen if progress.phase == "weighing all evidence, 40%"]
+        assert len(shown) == 2
+        fractions = [progress.fraction for progress in seen]
+        assert fractions == sorted(fractions)
+
     def test_without_an_adviser_the_training_is_the_papers(self, pairs: Pairs) -> None:
         assert_same(fitted(pairs, CONFIG, None), fitted(pairs, with_every(0), None))
 
     def test_engine_answers_nobody_else_before_it_is_finished(self, pairs: Pairs) -> None:
-        def stop(engine: Engine, heed: Any) -> None:
+        def stop(engine: Engine, on_progress: Callable[[float], None]) -> None:
             engine.scores()
             raise Stopped
 
