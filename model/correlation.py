@@ -28,6 +28,7 @@ MOST_REFERENCES = 50_000
 _NEGATIVES = 1000
 _COMPONENTS = 256  # that are read; chosen as the settings of model/linear_maps.py were
 # Parts that a collection is divided into, and how often anew: the more, the less it matters which map judges a pair.
+# Where there are more pairs than references all maps are much the same.
 _FOLDS, _REPEATS = 10, 2
 # Strangers come to trust each other in so many rounds and parts, by so many negatives. Flickr8k, 6,000 pairs, 90 %
 # mismatched, seeds 10 to 13, AUROC and noise rate after four rounds, six and eight (five folds and parts): .919 and
@@ -73,7 +74,8 @@ class Correlation:
         self._places = sources if len(self.references) == count else None
         self._negatives = spread(len(self.references), _NEGATIVES)
         divisions = [self._division(count, sources, tying) for tying in _portions(count, len(pairs) - count)]
-        self._divisions = divisions * (_REPEATS if len(divisions) == 1 else 1)
+        is_repeated = len(divisions) == 1 and self._places is not None
+        self._divisions = divisions * (_REPEATS if is_repeated else 1)
         self._by_strangers: Odds | None = None
 
     @property
