@@ -152,17 +152,22 @@ class Correlation:
     def _come_to_trust(self, made: Exchanges, among: Ints) -> Tensor:
         """(R,) how far each reference is trusted by those in other parts; not at all where its part is -1."""
         own, negatives = among[self.references], spread(len(self._negatives), _COMPARED)
+        is_asked = own >= 0
         known = np.flatnonzero((made.kinds == RANDOM) & (among[made.shown] >= 0))
         odds, wrong = np.zeros(len(own)), np.zeros(len(made.kinds))
-        trust = torch.from_numpy((own >= 0).astype(np.float32))
+
+        def trusted(confidence: npt.NDArray[np.floating]) -> Tensor:
+            return torch.from_numpy(self._pairs.as_reviewed(confidence, self.references) * is_asked)
+
+        trust = trusted(np.ones(len(own)))
         for _ in range(_ROUNDS if len(known) else 0):
             for part, maps in enumerate(self._maps(trust, own, _PARTS)):
                 for some in blocks(np.flatnonzero(own == part)):
                     odds[some] = self._odds(maps, self.references[some], self.references[some], negatives)[:, 0]
                 for some in blocks(known[among[made.shown[known]] == part]):
                     wrong[some] = self._odds(maps, made.shown[some], made.said[some], negatives)[:, 0]
-            found = calibrate(odds[own >= 0], wrong[known], np.ones(len(known)), _SEED, draws=1)
-            trust = torch.from_numpy(np.where(own >= 0, found.confidence(odds), 0.0).astype(np.float32))
+            found = calibrate(odds[is_asked], wrong[known], np.ones(len(known)), _SEED, draws=1)
+            trust = trusted(found.confidence(odds))
         return trust
 
     def _moments(self, trust: Tensor, rows: Tensor | slice) -> Tensor:

@@ -59,6 +59,15 @@ class Pairs:
         found[rows[first]] = True
         return found
 
+    def as_reviewed(
+        self, values: npt.NDArray[np.floating], rows: npt.NDArray[np.int64] | slice = slice(None)
+    ) -> npt.NDArray[np.float32]:
+        """How far each of these pairs is believed to match; a person's word is final."""
+        if self.anchors is None:
+            return np.asarray(values, np.float32)
+        anchors = self.anchors[rows]
+        return np.where(anchors == 0, values, anchors > 0).astype(np.float32)
+
     def taken(self, rows: npt.NDArray[np.int64]) -> "Pairs":
         """Some of them; nothing is copied but numbers."""
         return replace(

@@ -148,11 +148,7 @@ def _published(seen: _Seen, pairs: Pairs, calibration: Calibration, alone: list[
 
 
 def _confidence(seen: _Seen, pairs: Pairs, calibration: Calibration) -> npt.NDArray[np.float32]:
-    """A person's word is final."""
-    confidence = _float32(calibration.confidence(seen.scores[: len(pairs), 0]))
-    if pairs.anchors is None:
-        return confidence
-    return np.where(pairs.anchors == 0, confidence, _float32(pairs.anchors > 0))
+    return pairs.as_reviewed(calibration.confidence(seen.scores[: len(pairs), 0]))
 
 
 def _recounted(calibration: Calibration, confidence: npt.NDArray[np.float32], seed: int) -> Calibration:

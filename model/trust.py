@@ -78,7 +78,7 @@ def judge(
         # Where no mismatch is like the probes they teach no order; the method's own is the better one then.
         score[:count] = _in_order_of(base.clean_confidence[:count], score[:count])
     confidence = calibration.confidence(score).astype(np.float32)
-    scores = _published(base, confidence, weighed.agreement, calibration, weighed.anchors, count)
+    scores = _published(base, pairs.as_reviewed(confidence)[:count], weighed.agreement, calibration, count)
     if weighed.joint is not None:
         scores = replace(scores, clip_similarity=weighed.joint[:count])
     known = ProbeScores(probes.kinds, confidence[count:], None if base.loss is None else base.loss[count:])
@@ -115,10 +115,9 @@ def correlation_of(pairs: Pairs, probes: Probes) -> Correlation:
 
 def _published(
     base: Scores, confidence: npt.NDArray[np.float32], agreement: npt.NDArray[np.float32],
-    calibration: Calibration, anchors: npt.NDArray[np.int8], count: int,
+    calibration: Calibration, count: int,
 ) -> Scores:  # fmt: skip
-    """Scores of the collection's pairs; a person's word is final."""
-    confidence = np.where(anchors == 0, confidence, (anchors > 0).astype(np.float32))[:count]
+    """Scores of the collection's pairs alone."""
     taken: dict[str, Any] = {name: value[:count] for name, value in vars(base).items() if isinstance(value, np.ndarray)}
     is_clean = confidence >= np.float32(calibration.threshold)
     taken |= {

@@ -61,7 +61,6 @@ class Weighed:
     base: Scores  # the method's own
     agreement: npt.NDArray[np.float32]
     joint: npt.NDArray[np.float32] | None
-    anchors: npt.NDArray[np.int8]
 
 
 def weigh(
@@ -86,7 +85,7 @@ def weigh(
     is_open = np.flatnonzero(anchors[:count] == 0)
 
     def asked(trust: npt.NDArray[np.floating]) -> tuple[Columns, Odds]:
-        trust = trust.astype(np.float32)
+        trust = pairs.as_reviewed(trust)
         said = neighbours.asked(trust[neighbours.references])
         odds = correlation.asked(trust[correlation.references])
         names, values = (*CORRELATIONS, *neighbours.names), (*odds.pairs.T, *said.T)
@@ -122,7 +121,7 @@ def weigh(
     on_progress(0.9)
     calibration = calibrated(score, draws)
     agreement = np.mean([found[name] for name in neighbours.names], axis=0)
-    return Weighed(score, calibration, fits, used.names, weights, base, agreement, joint, anchors)
+    return Weighed(score, calibration, fits, used.names, weights, base, agreement, joint)
 
 
 def kinds_among(odds: Odds, count: int, seed: int) -> Kinds:

@@ -1,7 +1,10 @@
 """Linear maps between images and captions that are linear in the same hidden things, seen with some noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 import model.correlation
 import model.linear_maps
@@ -167,6 +170,20 @@ class TestStrangers:
         assert change[own[2:]].max() < 1e-3
         assert change[part != part[7]].max() > 0.02
         assert change[own[:2]].min() > 1
+
+    def test_a_persons_word_is_taken_as_given(self) -> None:
+        pairs, _ = mismatched(120)
+        anchors = np.zeros(COUNT, np.int8)
+        anchors[:10], anchors[200:210] = 1, -1  # against the evidence
+        correlation = Correlation(replace(pairs, anchors=anchors), COUNT, themselves(COUNT))
+        among = np.arange(COUNT) % model.correlation._PARTS
+        with torch.inference_mode():
+            trust = correlation._come_to_trust(correlation.exchanges, np.where(among == 0, -1, among)).numpy()
+        assert not trust[among == 0].any()
+        assert (trust[(anchors > 0) & (among > 0)] == 1).all()
+        assert (trust[(anchors < 0) & (among > 0)] == 0).all()
+        assert trust[120:200][among[120:200] > 0].mean() > 0.8
+        assert trust[10:120].mean() < 0.2
 
     def test_are_asked_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pairs, _ = mismatched(120)

@@ -10,7 +10,10 @@ import numpy.typing as npt
 import pytest
 
 import model.calibration
+import model.weighing
+from model.agreement import Agreement
 from model.config import RunConfig
+from model.correlation import Correlation, Odds
 from model.engine import Engine, Scores
 from model.metrics import auroc, expected_calibration_error
 from model.pairs import Pairs
@@ -151,6 +154,48 @@ class TestAnchors:
         assert one.verdict.scores.is_clean[called_match]
         assert not one.verdict.scores.is_clean[called_mismatch]
         assert_published(one)
+
+    def test_linear_maps_and_neighbours_take_it_as_given(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pairs, is_mismatch = make_pairs(400, 0.3)
+        anchors = np.zeros(400, np.int8)
+        anchors[np.flatnonzero(is_mismatch)[:5]], anchors[np.flatnonzero(~is_mismatch)[:5]] = 1, -1
+        heard: dict[type, list[npt.NDArray[np.float32]]] = {Correlation: [], Agreement: []}
+
+        def listening(side: type, ask: Any) -> Any:
+            return lambda one, trust: (heard[side].append(trust), ask(one, trust))[1]
+
+        for side in heard:
+            monkeypatch.setattr(side, "asked", listening(side, side.asked))  # type: ignore[attr-defined]
+        judged((replace(pairs, anchors=anchors), is_mismatch), config_of("crcl", {"piece_epochs": (1,)}))
+        for trusts in heard.values():
+            assert len(trusts) == 2
+            for trust in trusts:
+                assert (trust[anchors > 0] == 1).all()
+                assert (trust[anchors < 0] == 0).all()
+
+
+class TestStrangers:
+    """Of 2,600 pairs 80 % are mismatched."""
+
+    def rate(self) -> float:
+        pairs, is_mismatch = make_pairs(2600, 0.8)
+        return judged((pairs, is_mismatch), config_of("crcl", {"piece_epochs": (1,)})).verdict.scores.noise_rate
+
+    def test_tell_the_rate_where_mismatches_prevail(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Strangers who find a match in every other pair are believed, and not asked where nothing calls for them."""
+        asked = Correlation.asked_strangers
+
+        def credulous(correlation: Correlation, *heed: Any) -> Odds:
+            odds = asked(correlation, *heed)
+            better = odds.pairs.copy()
+            better[::2] = odds.pairs.max(axis=0)
+            return replace(odds, pairs=better)
+
+        assert self.rate() == pytest.approx(0.8, abs=0.03)
+        monkeypatch.setattr(Correlation, "asked_strangers", credulous)
+        assert self.rate() < 0.7
+        monkeypatch.setattr(model.weighing, "_LEAST_MATCHES", 1000)
+        assert self.rate() == pytest.approx(0.8, abs=0.03)
 
 
 class TestVariants:
